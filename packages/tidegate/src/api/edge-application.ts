@@ -32,6 +32,8 @@ export type ResourceIdentifier = {
   resource?: string;
   namespace?: string;
   name?: string;
+  /** Of the object that the application created. Absent if another client created it. */
+  uid?: string;
 };
 
 export type ManifestStatus = { identifier: ResourceIdentifier; conditions?: Condition[] };
@@ -117,6 +119,9 @@ const identifier = object(
     resource: text('Plural resource name of the kind.'),
     namespace: text('Namespace of the object. Empty for cluster-scoped objects.'),
     name: text('Name of the object.'),
+    uid: text(
+      'UID of the object that the application created. Only this object is deleted with the application. Absent if the object existed before.',
+    ),
   },
   { required: ['ordinal'] },
 );

@@ -8,7 +8,9 @@
  * clients of other versions, node-pool-conversion.ts converts it.
  */
 import { edgeApplicationDefinition } from './edge-application.ts';
+import { hostClaimDefinition } from './host-claim.ts';
 import { ingressClassParametersDefinition } from './ingress-class-parameters.ts';
+import { ingressClassPolicyDefinition } from './ingress-class-policy.ts';
 import { l7RouterDefinition } from './l7-router.ts';
 import { nodeGroupDefinition } from './node-group.ts';
 import { nodePoolDefinition } from './node-pool.ts';
@@ -16,7 +18,9 @@ import type { CustomResourceDefinition } from './schema.ts';
 import { yurtIngressDefinition } from './yurt-ingress.ts';
 
 export * from './edge-application.ts';
+export * from './host-claim.ts';
 export * from './ingress-class-parameters.ts';
+export * from './ingress-class-policy.ts';
 export * from './l7-router.ts';
 export * from './name-reference.ts';
 export * from './names.ts';
@@ -34,6 +38,8 @@ export const customResourceDefinitions = (): CustomResourceDefinition[] => [
   nodeGroupDefinition(),
   edgeApplicationDefinition(),
   ingressClassParametersDefinition(),
+  ingressClassPolicyDefinition(),
+  hostClaimDefinition(),
   l7RouterDefinition(),
   yurtIngressDefinition(),
 ];

@@ -22,7 +22,7 @@ export type RouterCapacity = { maxHosts?: number; maxRules?: number };
 
 /** Settings for provisioners that run routers as Deployments. */
 export type RouterWorkload = {
-  /** Default: `tidegate-system`. */
+  /** Default: `tidegate-routers`. */
   namespace?: string;
   replicas?: number;
   image?: string;
@@ -98,19 +98,27 @@ const generation = (description: string): Schema => ({ type: 'integer', format: 
 const shortText = (description: string): Schema => text(description, { minLength: 1, maxLength: 253 });
 
 const workload = object('Settings for provisioners that run routers as a Deployment with a Service.', {
-  namespace: text('Namespace of the Deployment and the Service. Default: tidegate-system.', {
-    minLength: 1,
-    maxLength: 63,
-  }),
+  namespace: text(
+    'Namespace of the Deployment and the Service. Default: tidegate-routers. The administrator has to allow others.',
+    {
+      minLength: 1,
+      maxLength: 63,
+    },
+  ),
   replicas: integer('Number of router pods.', { minimum: 0 }),
-  image: text('Container image of the router.', { minLength: 1 }),
+  image: text('Container image of the router. The administrator has to allow it, unless it is the default.', {
+    minLength: 1,
+  }),
   serviceType: text('Type of the Service in front of the router.', {
     enum: ['NodePort', 'LoadBalancer', 'ClusterIP'],
   }),
-  addresses: list('External addresses that lead to the nodes, used as externalIPs of the Service.', {
-    type: 'string',
-    minLength: 1,
-  }),
+  addresses: list(
+    'External addresses that lead to the nodes, used as externalIPs of the Service. The administrator has to allow them.',
+    {
+      type: 'string',
+      minLength: 1,
+    },
+  ),
   httpPort: port('Port of the Service for HTTP. Default: 80.'),
   httpsPort: port('Port of the Service for HTTPS. Default: 443.'),
   nodePorts: object('Node ports of the Service. Default: allocated by Kubernetes.', {

@@ -14,6 +14,7 @@ import {
   INGRESS_CLASS_ANNOTATION,
   MADE_FROM_ANNOTATION,
   MAX_BODY_SIZE_ANNOTATION,
+  NODE_ADDRESSES_ANNOTATION,
   NODE_GROUP_LABEL,
   NODE_POOL_LABEL,
   NODE_PORT_LISTEN_ANNOTATION,
@@ -240,6 +241,14 @@ const ANNOTATIONS: readonly Omit<NameReference, 'type'>[] = [
     meaning: 'The pools in which nodes listen on the node ports of the Service.',
     setBy: 'user',
     dialect: 'openyurt',
+  },
+  {
+    name: NODE_ADDRESSES_ANNOTATION,
+    kinds: ['NodePool', 'NodeGroup'],
+    values: 'comma-separated IP addresses and ranges, for example 192.0.2.0/24',
+    meaning: 'The addresses that serving certificates of the nodes in the pool may contain.',
+    setBy: 'user',
+    dialect: 'tidegate',
   },
   {
     name: WRITTEN_ANNOTATION,

@@ -21,6 +21,8 @@ export const ZONE_LABEL = 'topology.kubernetes.io/zone';
 export const WRITTEN_ANNOTATION = 'pools.tidegate.io/written';
 /** On a node: what the controller of OpenYurt set. Read and removed when a cluster migrates from OpenYurt. */
 export const OPENYURT_WRITTEN_ANNOTATION = 'nodepool.openyurt.io/previous-attributes';
+/** On a NodePool or NodeGroup: the addresses that serving certificates of its nodes may contain. */
+export const NODE_ADDRESSES_ANNOTATION = 'pools.tidegate.io/node-addresses';
 /** On a NodePool: fields that do not exist in the version that it was converted to. */
 export const CONVERTED_FIELDS_ANNOTATION = 'nodepool.tidegate.io/other-version-fields';
 
@@ -128,6 +130,11 @@ export const SERVICE_CLIENT_USER_AGENTS: readonly string[] = [
 
 /** Namespace of Tidegate's own objects. Only cluster administrators should have write access. */
 export const SYSTEM_NAMESPACE = 'tidegate-system';
+/**
+ * Namespace of routers. It is not that of Tidegate itself: an account that may create pods in a namespace can use every
+ * ServiceAccount in it.
+ */
+export const ROUTER_NAMESPACE = 'tidegate-routers';
 /** Namespace of the routers of front doors, as in OpenYurt. */
 export const FRONT_DOOR_NAMESPACE = 'ingress-nginx';
 /** ConfigMap with the settings of all hubs, as in OpenYurt, so that existing settings keep working. */

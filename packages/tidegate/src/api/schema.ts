@@ -21,6 +21,7 @@ export interface Schema {
   maximum?: number;
   minLength?: number;
   maxLength?: number;
+  pattern?: string;
   maxItems?: number;
   maxProperties?: number;
   'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
@@ -56,8 +57,13 @@ export const list = (description: string, items: Schema, more: More = {}): Schem
   items,
   ...more,
 });
-/** The schema of a whole object with spec and status. */
-export const wholeObject = (description: string, spec: Schema, status: Schema, more: More = {}): Schema =>
+/** The schema of a whole object with spec and, unless the kind has none, status. */
+export const wholeObject = (
+  description: string,
+  spec: Schema,
+  status: Schema | undefined,
+  more: More = {},
+): Schema =>
   object(
     description,
     {
@@ -65,7 +71,7 @@ export const wholeObject = (description: string, spec: Schema, status: Schema, m
       kind: text('Kind of the object.'),
       metadata: { type: 'object' },
       spec,
-      status,
+      ...(status && { status }),
     },
     more,
   );

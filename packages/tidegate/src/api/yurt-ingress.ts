@@ -25,9 +25,14 @@ export type IngressPool = {
   ingressIPs?: string[];
 };
 
+/** The program that runs as router. */
+export type IngressControllerFlavor = 'tidegate' | 'ingress-nginx';
+
 export type YurtIngressSpec = {
   ingress_controller_replicas_per_pool?: number;
   ingress_controller_image?: string;
+  /** Not in OpenYurt, where every router is an ingress-nginx. */
+  ingress_controller_flavor?: IngressControllerFlavor;
   ingress_webhook_certgen_image?: string;
   pools?: IngressPool[];
   /** This and all following fields: spelling of the released versions. */
@@ -102,7 +107,9 @@ const pool = object(
       minLength: 1,
       maxLength: 63,
     }),
-    ingress_ips: addresses('External addresses that lead to nodes of the pool.'),
+    ingress_ips: addresses(
+      'External addresses that lead to nodes of the pool. The administrator has to allow them.',
+    ),
     ingressIPs: addresses(asShipped('ingress_ips')),
   },
   { required: ['name'], 'x-kubernetes-validations': [saidOnce('ingress_ips', 'ingressIPs')] },
@@ -112,7 +119,13 @@ const spec = object(
   'Desired front doors.',
   {
     ingress_controller_replicas_per_pool: replicas(),
-    ingress_controller_image: image('Container image of the routers. Default: the image of Tidegate.'),
+    ingress_controller_image: image(
+      'Container image of the routers. The administrator has to allow it. Default: the image of the flavor.',
+    ),
+    ingress_controller_flavor: text(
+      'Program of the routers: tidegate, or ingress-nginx, which reads all Secrets and which the administrator has to enable. Default: tidegate.',
+      { enum: ['tidegate', 'ingress-nginx'] },
+    ),
     ingress_webhook_certgen_image: image(
       'Ignored. The manager creates the certificates of its webhook itself.',
     ),

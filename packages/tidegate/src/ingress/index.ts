@@ -1,12 +1,14 @@
 /**
  * Ingresses: from the objects that users write to the routes that routers serve, and to the routers themselves. This
  * folder contains the route model (`model.ts`), the compiler from objects to routes (`compile/`) and the matching rules
- * (`match/`). It also contains the controllers of the manager: which classes belong to Tidegate (`classes/`), which host
+ * (`match/`), and the rules of ownership of hosts (`ownership/`). It also contains the controllers of the manager: the
+ * record of owners (`claims/`), which classes belong to Tidegate (`classes/`), which host
  * is on which router (`host-placement/`), the workloads of routers (`provision/`) and the status of routers and
  * Ingresses (`status/`).
  *
  * A user creates the first Ingress of class gold:
- *   1. The compiler of the family of gold finds a host with its rules.
+ *   1. The claims controller records the HostClaim of the namespace. The compiler of the family of gold finds a host with
+ *      its rules and its claim.
  *   2. Placement finds no router with room, and creates the L7Router gold with the host in `spec.hosts`.
  *   3. Provision creates a Deployment, a Service and RBAC objects for the router.
  *   4. The agent in the pod starts, serves the host and reports the generation in the status of the L7Router.
@@ -17,13 +19,15 @@
 
 import { orAborted, sleep } from '@tidegate/kube';
 import { L7_ROUTERS } from '../api/index.ts';
+import { hostClaims } from './claims/index.ts';
 import { ClassTable } from './classes/index.ts';
 import type { IngressContext } from './context.ts';
 import { hostPlacementController, RoutesByFamily } from './host-placement/index.ts';
 import { ProvisionedObjects, provisionController, secretAccessController } from './provision/index.ts';
 import { ingressStatusController, nodeAnnotationController, routerStatusController } from './status/index.ts';
 
-export type { RouterPorts } from './provision/index.ts';
+export type { RouterPolicy, RouterPorts } from './provision/index.ts';
+export { TlsSecrets } from './tls-secrets.ts';
 
 /** Certificates expire without any watch event, so they are checked at this interval too. */
 const RECHECK_MS = 3_600_000;
@@ -32,16 +36,22 @@ const RECHECK_MS = 3_600_000;
 export async function runIngressControllers(context: IngressContext, signal: AbortSignal): Promise<void> {
   const classes = new ClassTable(context);
   const routesByFamily = new RoutesByFamily(context, classes);
+  const claims = hostClaims(context, classes);
   const controllers = makeControllers(context, classes, routesByFamily);
+  const claiming = claims.controller.run(signal);
   try {
-    // Wait for the complete state. With a part of it, a router could look unused, and placement would delete it.
+    // Wait for the complete state. With a part of it, a router could look unused, and placement would delete it. A host
+    // without a claim is not served, so claims come before routes; after an upgrade, all of them are missing.
     await orAborted(classes.follow(), signal);
+    await orAborted(claims.follow(), signal);
     await orAborted(routesByFamily.follow(), signal);
   } catch (error) {
+    await claiming;
     if (!signal.aborted) throw error;
     return;
   }
   await Promise.all([
+    claiming,
     ...controllers.map((controller) => controller.run(signal)),
     recheckCertificates(routesByFamily, context, signal),
   ]);
@@ -77,7 +87,7 @@ function makeControllers(context: IngressContext, classes: ClassTable, routesByF
   return [
     placement,
     provision,
-    secretAccessController(context, provisioned),
+    secretAccessController(context, provisioned, (namespace) => routesByFamily.readCertificatesOf(namespace)),
     routerStatus,
     ingressStatus,
     nodeAnnotationController(context, classes, provisioned),

@@ -14,15 +14,15 @@ export type HostName = string;
 export interface HostRoutes {
   readonly host: HostName;
   /**
-   * Namespace that owns the host: Ingresses of other namespaces cannot add routes to it. Empty for the empty host name,
-   * which every namespace may use.
+   * Namespace that owns the host: Ingresses of other namespaces cannot add routes to it, and their rules without a host do
+   * not apply to it. Empty for the empty host name, which several namespaces use.
    */
   readonly namespace: string;
-  /** In order of precedence: the first route that matches wins. */
+  /** In order of precedence: the first route that matches wins. Can be empty: the host is owned, but has no routes here. */
   readonly routes: readonly Route[];
   /**
-   * For requests that no route matches: the default backend. Without it, the routes of the empty host name are tried,
-   * then the response is 404.
+   * For requests that no route matches: the default backend. Without it, the routes of the empty host name that come
+   * from the owner of the host are tried, then the response is 404.
    */
   readonly fallback?: RouteAction;
   /** Redirect requests over plain HTTP to HTTPS. */
@@ -81,7 +81,7 @@ export interface Source {
 /**
  * `<namespace>_<service>_<port>`, with the port as the Ingress names it, followed by settings that differ from the
  * defaults: `_https` or `_grpc`, then `_leastConnections`. `<namespace>__` is the upstream of backends that are not
- * Services.
+ * Services, `<namespace>__closed` that of routes that are not served because they could not be protected.
  */
 export type UpstreamId = string;
 
@@ -94,7 +94,7 @@ export interface Upstream {
   readonly balance: 'roundRobin' | 'leastConnections';
   /** In a stable order. If there are none, the response is 503 and `problem` is the reason. */
   readonly endpoints: readonly Endpoint[];
-  readonly problem?: 'noService' | 'noPort' | 'noEndpoints' | 'notSupported';
+  readonly problem?: 'noService' | 'noPort' | 'noEndpoints' | 'notSupported' | 'closed';
 }
 
 export interface Endpoint {
@@ -103,7 +103,11 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** A server certificate. The empty host is for clients whose server name (SNI) matches no other certificate. */
+/**
+ * A server certificate. The empty host is for clients whose server name (SNI) matches no other certificate. If certificate
+ * and key are empty, clients of the host get the certificate of the router: the wildcard above the host belongs to another
+ * namespace, whose certificate must not be used for it.
+ */
 export interface Certificate {
   readonly host: HostName;
   /** `<namespace>/<name>` of the Secret. */

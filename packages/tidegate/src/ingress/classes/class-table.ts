@@ -5,12 +5,22 @@ import {
   L7_ROUTERS,
   type L7Router,
   SHARED_ADDRESS_LABEL,
+  SYSTEM_NAMESPACE,
 } from '../../api/index.ts';
+import { isAccessRefused } from '../access-refused.ts';
 import type { IngressContext } from '../context.ts';
 import { type Family, familiesOf } from './families.ts';
-import { type ParametersReference, type ResolvedClass, referenceOf, resolveClass } from './resolve.ts';
+import {
+  type ClassProblem,
+  type ParametersReference,
+  type ResolvedClass,
+  referenceOf,
+  resolveClass,
+} from './resolve.ts';
 
-type Context = Pick<IngressContext, 'informers' | 'recorder'>;
+type Context = Pick<IngressContext, 'client' | 'informers'> & {
+  recorder: Pick<IngressContext['recorder'], 'warning'>;
+};
 
 /** The IngressClasses of Tidegate with their parameters, grouped into families. Kept current by informers. */
 export class ClassTable {
@@ -24,6 +34,10 @@ export class ClassTable {
    * By `namespace/name`. Each ConfigMap has its own watch, so that the manager does not read unrelated ConfigMaps.
    */
   readonly #configMaps = new Map<string, Informer<ConfigMap>>();
+  /** Keys of ConfigMaps that the manager may not read. */
+  readonly #refused = new Set<string>();
+  /** One for each ConfigMap, resolved when it is known whether it exists, or that it cannot be read. */
+  readonly #answers: Promise<unknown>[] = [];
   #families: ReadonlyMap<string, Family> = new Map();
   #familyOfClass: ReadonlyMap<string, Family> = new Map();
   /** Problems of each class as JSON, so that an event is written only when they change. */
@@ -44,7 +58,7 @@ export class ClassTable {
     const refresh = (): void => this.#refresh();
     this.#classes.addHandler({ onAdd: refresh, onUpdate: refresh, onDelete: refresh });
     this.#parameters.addHandler({ onAdd: refresh, onUpdate: refresh, onDelete: refresh });
-    await Promise.all([...this.#configMaps.values()].map(({ synced }) => synced));
+    await Promise.all(this.#answers);
     this.#refresh();
   }
 
@@ -68,7 +82,8 @@ export class ClassTable {
       const reference = referenceOf(object);
       const isKnown = reference === undefined || 'reason' in reference || this.#isKnown(reference);
       const each = resolveClass(object, isKnown ? { get: (wanted) => this.#get(wanted) } : undefined);
-      if (each !== undefined) resolved.push(each);
+      if (each === undefined) continue;
+      resolved.push(isKnown ? each : { ...each, problems: this.#refusalOf(reference) });
     }
     const before = this.#families;
     const { families, problems } = familiesOf(resolved, (name) => this.#sharedBefore(name));
@@ -102,6 +117,13 @@ export class ClassTable {
     return reference.kind !== 'ConfigMap' || this.#configMap(reference).hasSynced;
   }
 
+  /** A problem if the manager may not read the ConfigMap. None while that is not known yet. */
+  #refusalOf({ namespace, name }: ParametersReference): ClassProblem[] {
+    if (!this.#refused.has(`${namespace}/${name}`)) return [];
+    const message = `spec.parameters: the manager may not read ConfigMap ${namespace}/${name}, nothing is provisioned. Run: kubectl create rolebinding tidegate-parameters --namespace ${namespace} --clusterrole tidegate-parameters --serviceaccount ${SYSTEM_NAMESPACE}:tidegate-routers`;
+    return [{ reason: 'ParametersNotFound', message }];
+  }
+
   #get(reference: ParametersReference) {
     const key = `${reference.namespace}/${reference.name}`;
     const { cache } = reference.kind === 'ConfigMap' ? this.#configMap(reference) : this.#parameters;
@@ -112,14 +134,20 @@ export class ClassTable {
     const key = `${namespace}/${name}`;
     let informer = this.#configMaps.get(key);
     if (informer === undefined) {
-      informer = this.#context.informers.for(CONFIG_MAPS, {
-        namespace,
-        fieldSelector: `metadata.name=${name}`,
-      });
+      const { client, informers } = this.#context;
+      const select = { namespace, fieldSelector: `metadata.name=${name}` };
+      informer = informers.for(CONFIG_MAPS, select);
       this.#configMaps.set(key, informer);
       const refresh = (): void => this.#refresh();
       informer.addHandler({ onAdd: refresh, onUpdate: refresh, onDelete: refresh });
-      void informer.synced.then(refresh);
+      const { synced } = informer;
+      void synced.then(refresh);
+      const answered = isAccessRefused(client, CONFIG_MAPS, select).then((isRefused) => {
+        if (!isRefused) return synced;
+        this.#refused.add(key);
+        refresh();
+      });
+      this.#answers.push(answered);
     }
     return informer;
   }

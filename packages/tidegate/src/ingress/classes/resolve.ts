@@ -48,6 +48,8 @@ export function resolveClass(
   if (source === undefined) return { ...known, settings: undefined, problems: [] };
   const parameters = parametersOf(object, source);
   if ('reason' in parameters) return { ...known, settings: undefined, problems: [parameters] };
+  const reserved = reservedParameters(object, parameters.values);
+  if (reserved !== undefined) return { ...known, settings: undefined, problems: [reserved] };
   const { settings, problems, unknown } = readSettings(parameters.values);
   if (problems.length > 0) {
     const message = `Invalid parameters, nothing is provisioned: ${problems.join('; ')}.`;
@@ -91,6 +93,25 @@ const valuesOf = (found: IngressClassParameters | ConfigMap): Readonly<Record<st
   const { parameters, data } = found as Partial<IngressClassParameters> & Pick<ConfigMap, 'data'>;
   return (found.kind === 'ConfigMap' ? data : parameters) ?? {};
 };
+
+/**
+ * The parameters that a tenant may set. All others decide what the manager runs with its own permissions, and where: they
+ * must be in the namespace of Tidegate, which only administrators can write to.
+ */
+const TENANT_PARAMETERS: ReadonlySet<string> = new Set(['maxHosts', 'maxRules', 'accessLog']);
+
+/** A problem if the parameters of a tenant set more than a tenant may set. */
+function reservedParameters(object: IngressClass, values: object): ClassProblem | undefined {
+  const reference = referenceOf(object);
+  if (reference === undefined || 'reason' in reference || reference.namespace === SYSTEM_NAMESPACE)
+    return undefined;
+  const supported = new Set(knownParameters());
+  const names = Object.keys(values).filter((name) => supported.has(name) && !TENANT_PARAMETERS.has(name));
+  if (names.length === 0) return undefined;
+  const { kind, namespace, name } = reference;
+  const message = `${kind} ${namespace}/${name} must not set ${names.toSorted().join(', ')}, nothing is provisioned. In the namespace ${namespace}, only ${[...TENANT_PARAMETERS].join(', ')} are allowed: move the parameters to ${SYSTEM_NAMESPACE}, and remove spec.parameters.scope and spec.parameters.namespace.`;
+  return { reason: 'InvalidParameters', message };
+}
 
 function unknownParameters(unknown: readonly string[]): ClassProblem {
   const names = unknown.slice(0, 10).map((name) => JSON.stringify(name.slice(0, 63)));

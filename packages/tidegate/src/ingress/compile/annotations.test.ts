@@ -56,12 +56,18 @@ describe('readAnnotations with an invalid value', () => {
   });
 });
 
-test('reports unknown annotations of Tidegate, and ignores those of other programs', () => {
+test('reports unknown annotations of Tidegate and of ingress-nginx, and not those of other programs', () => {
   expect(
     readAnnotations({
       'tidegate.io/snippet': 'x',
       'nginx.ingress.kubernetes.io/rewrite-target': '/',
       'apps.tidegate.io/edition': 'x',
     }).problems,
-  ).toMatchObject([{ reason: 'UnknownAnnotation', field: 'metadata.annotations[tidegate.io/snippet]' }]);
+  ).toMatchObject([
+    { reason: 'UnknownAnnotation', field: 'metadata.annotations[tidegate.io/snippet]' },
+    {
+      reason: 'AnnotationIgnored',
+      field: 'metadata.annotations[nginx.ingress.kubernetes.io/rewrite-target]',
+    },
+  ]);
 });

@@ -8,6 +8,7 @@ import {
   SSL_REDIRECT_ANNOTATION,
 } from '../../api/index.ts';
 import type { Limits, Upstream } from '../model.ts';
+import { type NginxAnnotations, readNginxAnnotations } from '../nginx-annotations/index.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 
 /** The settings in the annotations of an Ingress. */
@@ -16,6 +17,11 @@ export interface IngressOptions {
   readonly balance: Upstream['balance'];
   readonly limits: Limits;
   readonly redirectToHttps: boolean;
+  /**
+   * An annotation asks for a protection that Tidegate does not have, so nothing is served: neither the Ingress, nor, with
+   * `hosts`, the other Ingresses of its hosts in the same namespace.
+   */
+  readonly closes?: 'ingress' | 'hosts';
   readonly problems: readonly IngressProblem[];
 }
 
@@ -58,11 +64,12 @@ const size: Grammar<number> = {
 export const annotationField = (name: string): string => `metadata.annotations[${name}]`;
 
 /**
- * Reads the annotations of Tidegate. Only known values are accepted: nothing that a tenant writes reaches a data plane as
+ * Reads the annotations of Tidegate and of ingress-nginx. Only known values are accepted: nothing that a tenant writes reaches a data plane as
  * text. Invalid and unknown annotations are ignored and reported.
  */
 export function readAnnotations(annotations: Readonly<Record<string, string>> = {}): IngressOptions {
-  const reader = new Reader(annotations);
+  const nginx = readNginxAnnotations(annotations);
+  const reader = new Reader(annotations, nginx.aliases);
   const limits = {
     connectTimeoutMs: reader.read(CONNECT_TIMEOUT_ANNOTATION, durationUpTo(75_000, '75s')),
     readTimeoutMs: reader.read(READ_TIMEOUT_ANNOTATION, durationUpTo(24 * 3_600_000, '24h')),
@@ -73,27 +80,40 @@ export function readAnnotations(annotations: Readonly<Record<string, string>> = 
     balance: reader.read(BALANCE_ANNOTATION, oneOf('roundRobin', 'leastConnections')) ?? 'roundRobin',
     limits: Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)),
     redirectToHttps: reader.read(SSL_REDIRECT_ANNOTATION, oneOf('true', 'false')) === 'true',
-    problems: [...reader.problems, ...reader.unknown()],
+    ...(nginx.refused.length > 0 && { closes: nginx.closesHosts ? 'hosts' : 'ingress' }),
+    problems: [...reader.problems, ...reader.unknown(), ...problemsOf(nginx)],
   };
 }
+
+const problemsOf = ({ refused, ignored }: NginxAnnotations): IngressProblem[] => [
+  ...refused.map(({ annotation, message }) =>
+    ingressProblem('AccessControlNotSupported', annotationField(annotation), message),
+  ),
+  ...ignored.map(({ annotation, message }) =>
+    ingressProblem('AnnotationIgnored', annotationField(annotation), message),
+  ),
+];
 
 class Reader {
   readonly problems: IngressProblem[] = [];
   readonly #annotations: Readonly<Record<string, string>>;
+  readonly #aliases: NginxAnnotations['aliases'];
   readonly #known: string[] = [];
 
-  constructor(annotations: Readonly<Record<string, string>>) {
+  constructor(annotations: Readonly<Record<string, string>>, aliases: NginxAnnotations['aliases']) {
     this.#annotations = annotations;
+    this.#aliases = aliases;
   }
 
   read<V>(name: string, grammar: Grammar<V>): V | undefined {
     this.#known.push(name);
-    const written = this.#annotations[name];
+    const used = this.#annotations[name] === undefined ? (this.#aliases.get(name) ?? name) : name;
+    const written = this.#annotations[used];
     if (written === undefined) return undefined;
     const value = grammar.read(written.trim());
     if (value === undefined) {
       const message = `Invalid value ${JSON.stringify(written.slice(0, 100))}: write ${grammar.expected}.`;
-      this.problems.push(ingressProblem('InvalidAnnotation', annotationField(name), message));
+      this.problems.push(ingressProblem('InvalidAnnotation', annotationField(used), message));
     }
     return value;
   }

@@ -12,6 +12,20 @@ export interface UpstreamReference {
   readonly balance: Upstream['balance'];
 }
 
+/** In place of the port: the upstream of routes that are not served. Requests get the response 503. */
+const CLOSED = 'closed';
+
+export const closedUpstream = (namespace: string): UpstreamReference => ({
+  id: `${namespace}__${CLOSED}`,
+  namespace,
+  service: '',
+  port: CLOSED,
+  protocol: 'http',
+  balance: 'roundRobin',
+});
+
+export const isClosed = ({ service, port }: UpstreamReference): boolean => service === '' && port === CLOSED;
+
 interface ServiceBackend {
   name: string;
   port?: { name?: string; number?: number };

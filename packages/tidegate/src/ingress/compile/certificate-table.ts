@@ -1,10 +1,11 @@
 import { keyOf, type Secret, SetsByKey } from '@tidegate/kube';
+import { wildcardOf } from '../match/index.ts';
 import type { Certificate, Changes, HostName } from '../model.ts';
 import type { HostTable } from './host-table.ts';
 import { compareAge, type IngressFacts, type TlsEntry } from './ingress-facts.ts';
 import { type SecretState, SecretTable } from './secret-table.ts';
 import type { ServedHosts } from './served-hosts.ts';
-import type { TlsSecret } from './tls-secret.ts';
+import { isFor, type TlsSecret } from './tls-secret.ts';
 
 /** An entry in `spec.tls` of an Ingress that applies to a host. */
 interface Claim {
@@ -12,9 +13,16 @@ interface Claim {
   readonly entry: TlsEntry;
 }
 
+type Choice = Omit<Certificate, 'host'>;
+
+/** Clients of the host get the certificate of the router. */
+const WITHHELD: Choice = { secret: '', certificate: '', key: '', fingerprint: '' };
+
 /**
  * Chooses the certificate for each host: that of the oldest Ingress of the namespace that owns the host, if its Secret is
- * valid. An entry without hosts applies to the DNS names in its certificate.
+ * valid. An entry without hosts applies to hosts for which its certificate is valid: those of the rules of the Ingress, and
+ * the names in the certificate. A name in a certificate is not a claim: every tenant can create a certificate for any name, so
+ * the namespace must own the host, or the wildcard directly above it.
  */
 export class CertificateTable {
   readonly #hosts: HostTable;
@@ -24,6 +32,8 @@ export class CertificateTable {
   readonly #ingressesOfSecret = new SetsByKey();
   readonly #claims = new Map<HostName, Map<TlsEntry, Claim>>();
   readonly #served = new Map<HostName, Certificate>();
+  /** Hosts with claims, by the wildcard directly above them. */
+  readonly #below = new SetsByKey();
   readonly #dirty = new Set<HostName>();
 
   constructor(hosts: HostTable, servedHosts: ServedHosts) {
@@ -45,9 +55,10 @@ export class CertificateTable {
     this.#ingresses.set(ingress.key, ingress);
     for (const entry of ingress.tls) {
       this.#ingressesOfSecret.add(entry.secret, ingress.key);
-      for (const host of this.#hostsOf(entry)) {
+      for (const host of this.#hostsOf(ingress, entry)) {
         const claims = this.#claims.get(host) ?? new Map<TlsEntry, Claim>();
         this.#claims.set(host, claims.set(entry, { ingress, entry }));
+        this.#below.add(wildcardOf(host) ?? '', host);
         this.#dirty.add(host);
       }
     }
@@ -58,18 +69,29 @@ export class CertificateTable {
     this.#ingresses.delete(ingress.key);
     for (const entry of ingress.tls) {
       this.#ingressesOfSecret.delete(entry.secret, ingress.key);
-      for (const host of this.#hostsOf(entry)) {
+      for (const host of this.#hostsOf(ingress, entry)) {
         const claims = this.#claims.get(host);
         claims?.delete(entry);
-        if (claims?.size === 0) this.#claims.delete(host);
+        if (claims?.size === 0) {
+          this.#claims.delete(host);
+          this.#below.delete(wildcardOf(host) ?? '', host);
+        }
         this.#dirty.add(host);
       }
     }
   }
 
-  /** Call it when the owner of the host may have changed. */
+  /** Call it when the owner of the host may have changed. Most hosts have neither a certificate nor a wildcard above. */
   markDirty(host: HostName): void {
-    if (this.#claims.has(host) || this.#served.has(host)) this.#dirty.add(host);
+    const isConcerned =
+      this.#claims.has(host) || this.#served.has(host) || this.#ownerAbove(host) !== undefined;
+    if (isConcerned) this.#dirty.add(host);
+  }
+
+  /** Call it when the owner of the wildcard has changed. */
+  markBelowDirty(wildcard: HostName): void {
+    for (const host of this.#below.get(wildcard)) this.#dirty.add(host);
+    for (const host of this.#hosts.namesBelow(wildcard)) this.#dirty.add(host);
   }
 
   secret(key: string): SecretState | undefined {
@@ -111,14 +133,25 @@ export class CertificateTable {
     return { set, remove };
   }
 
-  /** The oldest valid certificate of the namespace that owns the host. */
-  #choose(host: HostName): TlsSecret | undefined {
+  #choose(host: HostName): Choice | undefined {
+    const owner = this.#hosts.ownerOf(host);
+    const above = this.#ownerAbove(host);
+    const isAnothers = owner !== undefined && above !== undefined && owner !== above;
+    return this.#oldestOf(host, owner ?? above) ?? (isAnothers ? WITHHELD : undefined);
+  }
+
+  #ownerAbove(host: HostName): string | undefined {
+    const wildcard = wildcardOf(host);
+    return wildcard === undefined ? undefined : this.#hosts.ownerOf(wildcard);
+  }
+
+  /** The oldest valid certificate of the namespace for the host. */
+  #oldestOf(host: HostName, namespace: string | undefined): TlsSecret | undefined {
     const claims = this.#claims.get(host);
     if (claims === undefined) return undefined;
     if (!this.#servedHosts.hasCertificate(host, this.#hosts.isNamedByRule(host))) return undefined;
-    const owner = this.#hosts.ownerOf(host);
     return [...claims.values()]
-      .filter(({ ingress }) => owner === undefined || ingress.namespace === owner)
+      .filter(({ ingress }) => ingress.namespace === namespace)
       .sort(
         (a, b) =>
           compareAge(a.ingress, b.ingress) || a.ingress.tls.indexOf(a.entry) - b.ingress.tls.indexOf(b.entry),
@@ -130,8 +163,11 @@ export class CertificateTable {
     for (const { ingress } of this.#claims.get(host)?.values() ?? []) yield ingress.key;
   }
 
-  #hostsOf({ named, hosts, secret }: TlsEntry): readonly HostName[] {
-    return named ? hosts : (this.#secrets.get(secret)?.good?.names ?? []);
+  #hostsOf({ claims }: IngressFacts, { named, hosts, secret }: TlsEntry): readonly HostName[] {
+    if (named) return hosts;
+    const good = this.#secrets.get(secret)?.good;
+    if (good === undefined) return [];
+    return [...new Set([...good.names, ...[...claims.keys()].filter((host) => isFor(good, host))])];
   }
 
   /**

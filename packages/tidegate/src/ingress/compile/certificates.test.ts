@@ -107,16 +107,20 @@ describe('certificates of hosts', () => {
     });
   });
 
-  test('of an entry without hosts are used for their DNS names, except for hosts of another namespace', () => {
+  test('of an entry without hosts are used only for hosts that their namespace owns', () => {
     const compiler = newCompiler();
     compiler.put('Secret', secret('cert', forWildcard));
-    compiler.put('Ingress', ingress({ rules, tls: [{ secretName: 'cert' }] }));
-    const both = { '*.example.com': 'shop/cert', 'example.com': 'shop/cert' };
+    // The certificate is valid for *.example.com and example.com, which have no owner, and for a.example.com.
+    compiler.put('Ingress', ingress({ age: 9, rules, tls: [{ secretName: 'cert' }] }));
+    expect(shown(compiler).certificates).toEqual({ 'a.example.com': 'shop/cert' });
+    compiler.put('Ingress', ingress({ name: 'more', rules: { 'example.com/': 'web:80' } }));
+    const both = { 'a.example.com': 'shop/cert', 'example.com': 'shop/cert' };
     expect(shown(compiler).certificates).toEqual(both);
-    compiler.put('Ingress', ingress({ namespace: 'bank', rules: { 'example.com/': 'web:80' } }));
-    expect(shown(compiler).certificates).toEqual({ '*.example.com': 'shop/cert' });
+    compiler.put('Ingress', ingress({ namespace: 'bank', rules: { '*.example.com/': 'web:80' } }));
+    expect(shown(compiler).certificates).toEqual(both);
     compiler.remove('Ingress', 'bank/web');
-    expect(shown(compiler).certificates).toEqual(both);
+    compiler.put('Ingress', ingress({ name: 'all', rules: { '*.example.com/': 'web:80' } }));
+    expect(shown(compiler).certificates).toEqual({ ...both, '*.example.com': 'shop/cert' });
     compiler.put('Secret', secret('cert', forA));
     expect(shown(compiler).certificates).toEqual({ 'a.example.com': 'shop/cert' });
   });
@@ -247,7 +251,13 @@ describe('certificates on a router with some of the hosts', () => {
 });
 
 test('certificateFor returns the certificate of the host, else of its wildcard, else the default', () => {
-  const certificate = (host: string) => ({ host, secret: host, certificate: '', key: '', fingerprint: host });
+  const certificate = (host: string) => ({
+    host,
+    secret: host,
+    certificate: 'pem',
+    key: 'pem',
+    fingerprint: host,
+  });
   const table = applyDelta(EMPTY_TABLE, {
     from: 0,
     to: 1,
@@ -259,4 +269,14 @@ test('certificateFor returns the certificate of the host, else of its wildcard, 
   expect(certificateFor(table, 'b.example.com')?.host).toBe('*.example.com');
   expect(certificateFor(table, 'a.b.example.com')?.host).toBe('');
   expect(certificateFor(table, '')?.host).toBe('');
+  const withheld = { host: 'b.example.com', secret: '', certificate: '', key: '', fingerprint: '' };
+  const none = { set: [], remove: [] };
+  const after = applyDelta(table, {
+    from: 1,
+    to: 2,
+    hosts: none,
+    upstreams: none,
+    certificates: { set: [withheld], remove: [] },
+  });
+  expect(certificateFor(after, 'b.example.com')).toBeUndefined();
 });

@@ -172,7 +172,7 @@ describe('setServedHosts', () => {
     compiler.put('Ingress', ingress({ namespace: 'bank', age: 9, tls: [{ hosts: ['a.example.com'] }] }));
     compiler.put('Ingress', ingress({ rules }));
     expect(compiler.flush()).toMatchObject({
-      delta: { hosts: { set: [] } },
+      delta: { hosts: { set: [{ host: 'a.example.com', namespace: 'bank', routes: [] }] } },
       outcomes: { set: [{}, { ingress: KEY, hosts: [], problems: [{ reason: 'HostConflict' }] }] },
     });
   });

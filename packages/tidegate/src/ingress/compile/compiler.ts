@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EndpointSlice, Ingress, IngressClass, Secret, Service } from '@tidegate/kube';
+import type { HostClaim } from '../../api/index.ts';
 import { wildcardOf } from '../match/index.ts';
 import type { Changes, Delta, HostName } from '../model.ts';
 import type { UpstreamReference } from './backend.ts';
 import { CertificateTable } from './certificate-table.ts';
+import { type Explain, HostOwners } from './host-owners.ts';
 import type { CompiledHost } from './host-routes.ts';
 import { HostTable } from './host-table.ts';
 import type { IngressFacts } from './ingress-facts.ts';
@@ -15,6 +17,7 @@ import { WantedSecrets } from './wanted-secrets.ts';
 
 /** The objects that routes are compiled from. */
 export interface Inputs {
+  HostClaim: HostClaim;
   Ingress: Ingress;
   IngressClass: IngressClass;
   Service: Service;
@@ -27,6 +30,13 @@ export interface CompilerOptions {
   readonly classNames: readonly string[];
   /** The hosts of this router. Default: all hosts. `setServedHosts` changes it. */
   readonly hosts?: Iterable<HostName>;
+  /**
+   * Whether a host without a recorded claim is not served. Default: false. Then such a host belongs to the namespace of
+   * the oldest Ingress that names it.
+   */
+  readonly claimsRequired?: boolean;
+  /** Explains in the outcome of an Ingress why its namespace has no claim to a host. */
+  readonly explain?: Explain;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -68,6 +78,7 @@ export class Compiler {
   readonly work: Work = { hosts: 0, upstreams: 0, certificates: 0, outcomes: 0 };
   readonly #options: CompilerOptions;
   readonly #servedHosts: ServedHosts;
+  readonly #owners: HostOwners;
   readonly #hosts: HostTable;
   readonly #upstreams = new UpstreamTable();
   readonly #certificates: CertificateTable;
@@ -82,13 +93,18 @@ export class Compiler {
   constructor(options: CompilerOptions) {
     this.#options = options;
     this.#servedHosts = new ServedHosts(options.hosts);
-    this.#hosts = new HostTable(this.#servedHosts);
+    this.#owners = new HostOwners(options.classNames, options.claimsRequired === true, options.explain);
+    this.#hosts = new HostTable(this.#servedHosts, this.#owners);
     this.#certificates = new CertificateTable(this.#hosts, this.#servedHosts);
     this.#ingresses = new IngressSet(options.classNames, {
       added: (ingress) => this.#added(ingress),
       removed: (ingress) => this.#removed(ingress),
     });
     this.#inputs = {
+      HostClaim: {
+        put: (object) => this.#ownerChanged(this.#owners.put(object)),
+        remove: (key) => this.#ownerChanged(this.#owners.remove(key)),
+      },
       Ingress: {
         put: (object) => this.#ingresses.put(object),
         remove: (key) => this.#ingresses.remove(key),
@@ -117,7 +133,7 @@ export class Compiler {
     this.#inputs[kind].put(object);
   }
 
-  /** `key` is `namespace/name`, or the name of an IngressClass. */
+  /** `key` is `namespace/name`, or the name of an IngressClass or HostClaim. */
   remove(kind: keyof Inputs, key: string): void {
     this.#inputs[kind].remove(key);
   }
@@ -169,6 +185,16 @@ export class Compiler {
     return { delta: { from, to: this.#generation, hosts, upstreams, certificates }, outcomes, secrets };
   }
 
+  /** Whether the host has no routes now, but will have some as soon as its claim is recorded. */
+  isAwaited(host: HostName): boolean {
+    return this.#hosts.isAwaited(host);
+  }
+
+  /** Whether any host will have routes as soon as its claim is recorded. Looks at all hosts. */
+  hasAwaited(): boolean {
+    return this.#hosts.hasAwaited();
+  }
+
   /** The complete state as of the last flush, as a delta from 0. */
   snapshot(): Delta {
     return {
@@ -192,6 +218,10 @@ export class Compiler {
     this.#touched.add(facts.key);
   }
 
+  #ownerChanged(hosts: readonly HostName[]): void {
+    for (const host of hosts) this.#hosts.ownerChanged(host);
+  }
+
   #touch(ingresses: Iterable<string>): void {
     for (const key of ingresses) this.#touched.add(key);
   }
@@ -203,6 +233,7 @@ export class Compiler {
       compiled.push({ before, after });
       this.#touch(this.#hosts.claimants(host));
       this.#certificates.markDirty(host);
+      if (before?.routes?.namespace !== after?.routes?.namespace) this.#certificates.markBelowDirty(host);
     });
     // Use before release: an upstream that only moves between hosts keeps a user and is not resolved again.
     for (const { after } of compiled) eachUse(after, (upstream, key) => this.#upstreams.use(upstream, key));

@@ -1,11 +1,14 @@
 import { comparePrecedence } from '../match/index.ts';
 import type { HostName, HostRoutes, Route, RouteAction } from '../model.ts';
+import { hostConflict } from '../ownership/index.ts';
+import { closedClaim, closerOf, hostClosed } from './closed-hosts.ts';
+import type { ClaimsTo, HostOwners } from './host-owners.ts';
 import type { HostClaim, Wanted } from './ingress-facts.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 
 /** The routes of one host, and the share of each Ingress that claims it. */
 export interface CompiledHost {
-  /** Undefined if the host has no routes. */
+  /** Undefined if the host has neither routes nor an owner. */
   readonly routes: HostRoutes | undefined;
   /** By key of the Ingress. */
   readonly shares: ReadonlyMap<string, Share>;
@@ -15,33 +18,37 @@ export interface CompiledHost {
 export interface Share {
   /** The routes and default backends that are served. */
   readonly served: readonly Wanted<unknown>[];
-  /** Conflicts with older Ingresses. */
+  /** Conflicts with other Ingresses, or a missing claim. */
   readonly problems: readonly IngressProblem[];
 }
 
-/** Namespace that owns the host: that of the oldest Ingress that names it. The empty name has no owner. */
-export const ownerOf = (host: HostName, oldestFirst: readonly HostClaim[]): string | undefined =>
-  host === '' ? undefined : oldestFirst[0]?.ingress.namespace;
-
 /**
  * Compiles the claims on one host. Only claims of the owning namespace count, so that a tenant cannot take over a path
- * of a host of another tenant. For the empty name, claims of all namespaces count.
+ * of a host of another tenant. For the empty name, claims of all namespaces that may use it count. An owned host without
+ * routes is a result too: it keeps rules without a host of other namespaces from being used for it.
  */
-export function compileHost(host: HostName, oldestFirst: readonly HostClaim[]): CompiledHost {
-  const owner = ownerOf(host, oldestFirst);
-  const [oldest] = oldestFirst;
-  const isOwners = ({ ingress }: HostClaim): boolean => owner === undefined || ingress.namespace === owner;
+export function compileHost(host: HostName, claimsTo: ClaimsTo, owners: HostOwners): CompiledHost {
+  const served = owners.served(host, claimsTo);
+  const owner = owners.ownerOf(host, claimsTo);
   const allocation = new Allocation(host);
   const shares = new Map<string, Share>();
-  for (const claim of oldestFirst) {
-    const share = isOwners(claim)
-      ? allocation.add(claim)
-      : { served: [], problems: [hostConflict(host, claim, oldest)] };
+  const claims = claimsTo(host);
+  for (const claim of served) {
+    const closer = closerOf(claim, claims);
+    const share =
+      closer === undefined
+        ? allocation.add(claim)
+        : withProblem(allocation.add(closedClaim(claim)), hostClosed(host, claim, closer));
     shares.set(claim.ingress.key, share);
   }
+  for (const claim of claims) {
+    if (shares.has(claim.ingress.key)) continue;
+    shares.set(claim.ingress.key, { served: [], problems: [notOwned(host, claim, claimsTo, owners)] });
+  }
   const { routes, fallback } = allocation;
-  if (routes.length === 0 && fallback === undefined) return { routes: undefined, shares };
-  const redirect = oldestFirst.some((claim) => claim.redirectToHttps && isOwners(claim));
+  if (owner === undefined && routes.length === 0 && fallback === undefined)
+    return { routes: undefined, shares };
+  const redirect = served.some(({ redirectToHttps }) => redirectToHttps);
   return {
     routes: {
       host,
@@ -90,10 +97,37 @@ class Allocation {
   }
 }
 
-function hostConflict(host: HostName, { field }: HostClaim, oldest: HostClaim | undefined): IngressProblem {
-  const { namespace, key } = oldest?.ingress ?? { namespace: '', key: '' };
-  const message = `Host ${host} belongs to namespace ${namespace}, because Ingress ${key} is older. An Ingress of another namespace cannot use it.`;
-  return ingressProblem('HostConflict', field, message);
+const withProblem = ({ served, problems }: Share, problem: IngressProblem): Share => ({
+  served,
+  problems: [...problems, problem],
+});
+
+/** An owned host that is on another router, or that no Ingress names at the moment. */
+export const withoutRoutes = (host: HostName, namespace: string): CompiledHost => ({
+  routes: { host, namespace, routes: [] },
+  shares: new Map(),
+});
+
+/** Why an Ingress gets nothing of a host. */
+function notOwned(host: HostName, claim: HostClaim, claimsTo: ClaimsTo, owners: HostOwners): IngressProblem {
+  const { field, ingress } = claim;
+  const { namespace } = ingress;
+  const holder = owners.holderOf(host);
+  const refusal = holder === undefined ? owners.explain(host, namespace) : hostConflict(host, holder);
+  if (refusal !== undefined) return ingressProblem(refusal.reason, field, refusal.message);
+  const wildcard = owners.wildcardBefore(host, claim, claimsTo);
+  if (wildcard !== undefined) {
+    const message = `Host ${host} is below ${wildcard}, which belongs to another namespace. An Ingress of namespace ${namespace} cannot use it.`;
+    return ingressProblem('HostConflict', field, message);
+  }
+  const owner = owners.ownerOf(host, claimsTo);
+  if (owner !== undefined) {
+    const message = `Host ${host} belongs to namespace ${owner}, whose Ingress is older. An Ingress of another namespace cannot use it.`;
+    return ingressProblem('HostConflict', field, message);
+  }
+  const what = host === '' ? 'use rules without a host' : `have host ${host}`;
+  const message = `There is no HostClaim that lets namespace ${namespace} ${what} yet. The manager records it, unless the IngressClassPolicy of the class or another claim prevents that.`;
+  return ingressProblem('HostNotClaimed', field, message);
 }
 
 function pathConflict(

@@ -1,19 +1,26 @@
 import { isDeepStrictEqual } from 'node:util';
+import { SetsByKey } from '@tidegate/kube';
+import { wildcardOf, wildcardsAbove } from '../match/index.ts';
 import type { Changes, HostName, HostRoutes } from '../model.ts';
-import { type CompiledHost, compileHost, ownerOf, type Share } from './host-routes.ts';
-import { compareAge, type HostClaim, type IngressFacts } from './ingress-facts.ts';
+import type { HostOwners } from './host-owners.ts';
+import { type CompiledHost, compileHost, type Share, withoutRoutes } from './host-routes.ts';
+import type { HostClaim, IngressFacts } from './ingress-facts.ts';
 import type { ServedHosts } from './served-hosts.ts';
 
 /** The claims of all Ingresses on each host, and the routes that result. */
 export class HostTable {
   readonly #servedHosts: ServedHosts;
+  readonly #owners: HostOwners;
+  /** Hosts that an Ingress names or that have a recorded claim, by each wildcard above them. */
+  readonly #below = new SetsByKey();
   /** By host, then by the key of the Ingress. */
   readonly #claims = new Map<HostName, Map<string, HostClaim>>();
   readonly #compiled = new Map<HostName, CompiledHost>();
   readonly #dirty = new Set<HostName>();
 
-  constructor(servedHosts: ServedHosts) {
+  constructor(servedHosts: ServedHosts, owners: HostOwners) {
     this.#servedHosts = servedHosts;
+    this.#owners = owners;
   }
 
   /** Adds the claims of an Ingress. */
@@ -21,7 +28,8 @@ export class HostTable {
     for (const [host, claim] of claims) {
       const others = this.#claims.get(host) ?? new Map<string, HostClaim>();
       this.#claims.set(host, others.set(key, claim));
-      this.#dirty.add(host);
+      this.#index(host);
+      this.markDirty(host);
     }
   }
 
@@ -31,12 +39,31 @@ export class HostTable {
       const others = this.#claims.get(host);
       others?.delete(key);
       if (others?.size === 0) this.#claims.delete(host);
-      this.#dirty.add(host);
+      this.#index(host);
+      this.markDirty(host);
     }
   }
 
+  /** Without required claims, the owner of a host also depends on the Ingresses for wildcards above it. */
   markDirty(host: HostName): void {
     this.#dirty.add(host);
+    if (!this.#owners.required) this.#markBelowDirty(host);
+  }
+
+  /** Call it when the recorded claim to the host has changed. */
+  ownerChanged(host: HostName): void {
+    this.#index(host);
+    this.#dirty.add(host);
+    this.#markBelowDirty(host);
+  }
+
+  #markBelowDirty(wildcard: HostName): void {
+    for (const host of this.#below.get(wildcard)) this.#dirty.add(host);
+  }
+
+  #index(host: HostName): void {
+    const isKnown = this.#claims.has(host) || this.#owners.holderOf(host) !== undefined;
+    for (const wildcard of wildcardsAbove(host)) this.#below[isKnown ? 'add' : 'delete'](wildcard, host);
   }
 
   /** All hosts that an Ingress names. */
@@ -49,13 +76,39 @@ export class HostTable {
     return this.#claims.get(host)?.keys() ?? [];
   }
 
-  /** Namespace that owns the host. Undefined for the empty name and for unknown hosts. */
+  /** Hosts below a wildcard that an Ingress names or that have a recorded claim. */
+  namesBelow(wildcard: HostName): ReadonlySet<HostName> {
+    return this.#below.get(wildcard);
+  }
+
+  /** Namespace that owns exactly this host. Undefined for the empty name and for unknown hosts. */
   ownerOf(host: HostName): string | undefined {
-    return ownerOf(host, this.#oldestFirst(host));
+    return this.#owners.ownerOf(host, this.#claimsTo);
   }
 
   isNamedByRule(host: HostName): boolean {
     return [...(this.#claims.get(host)?.values() ?? [])].some(({ byRule }) => byRule);
+  }
+
+  /** Whether an Ingress names the host that will get it as soon as its claim is recorded. */
+  isAwaited(host: HostName): boolean {
+    const namespaces = this.#claimsTo(host).flatMap(({ byRule, ingress }) =>
+      byRule ? [ingress.namespace] : [],
+    );
+    const holder = this.#owners.holderOf(host);
+    if (holder === undefined)
+      return namespaces.some((namespace) => this.#owners.explain(host, namespace) === undefined);
+    // The owner no longer names the host, so its claim will move to a namespace that may have it.
+    return (
+      this.#claimsTo(host).every(({ ingress }) => ingress.namespace !== holder.namespace) &&
+      namespaces.some((namespace) => this.#owners.explain(host, namespace)?.reason !== 'HostNotAllowed')
+    );
+  }
+
+  /** Whether any host is awaited. Looks at all hosts. */
+  hasAwaited(): boolean {
+    for (const host of this.#claims.keys()) if (this.isAwaited(host)) return true;
+    return false;
   }
 
   /** What an Ingress got of a host. Undefined if the host is not on this router. */
@@ -88,11 +141,22 @@ export class HostTable {
   }
 
   #compile(host: HostName): CompiledHost | undefined {
-    const claims = this.#oldestFirst(host);
-    return claims.length > 0 && this.#servedHosts.hasRoutes(host) ? compileHost(host, claims) : undefined;
+    const compiled = this.#compileOwned(host);
+    const routes = compiled?.routes;
+    if (routes === undefined || host === '' || routes.routes.length > 0 || routes.fallback !== undefined)
+      return compiled;
+    // A host without routes, for example one that only `tls` names, must not hide a wildcard of the same namespace.
+    const wildcard = wildcardOf(host);
+    const isCovered = wildcard !== undefined && this.ownerOf(wildcard) === routes.namespace;
+    return isCovered ? { ...compiled, shares: compiled?.shares ?? new Map(), routes: undefined } : compiled;
   }
 
-  #oldestFirst(host: HostName): HostClaim[] {
-    return [...(this.#claims.get(host)?.values() ?? [])].sort((a, b) => compareAge(a.ingress, b.ingress));
+  #compileOwned(host: HostName): CompiledHost | undefined {
+    if (this.#claims.has(host) && this.#servedHosts.hasRoutes(host))
+      return compileHost(host, this.#claimsTo, this.#owners);
+    const holder = this.#owners.holderOf(host);
+    return holder && withoutRoutes(host, holder.namespace);
   }
+
+  readonly #claimsTo = (host: HostName): HostClaim[] => [...(this.#claims.get(host)?.values() ?? [])];
 }

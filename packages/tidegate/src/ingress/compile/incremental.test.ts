@@ -5,7 +5,7 @@ import { applyDelta, EMPTY_TABLE } from '../match/index.ts';
 import type { Changes, Delta } from '../model.ts';
 import { anyIngress, HOSTS, NAMESPACES, SECRETS, SERVICES } from '../testing/any-ingress.ts';
 import { TestAuthority } from '../testing/certificates.ts';
-import { CLASS, secret, service, slice } from '../testing/objects.ts';
+import { CLASS, hostClaim, secret, service, slice } from '../testing/objects.ts';
 import { Compiler, type Inputs } from './compiler.ts';
 import { InvalidSecretError, readTlsSecret } from './tls-secret.ts';
 
@@ -48,6 +48,10 @@ const anyClass = fc.constantFrom('tidegate.io/nginx', 'other.io/nginx').map((con
   spec: { controller },
 }));
 
+const anyClaim = fc
+  .tuple(fc.constantFrom('*', ...HOSTS), namespace, fc.nat(3), fc.constantFrom(CLASS, CLASS, 'silver'))
+  .map(([host, where, since, className]) => hostClaim(host, where, { since, className }));
+
 type Kind = keyof Inputs;
 type Step =
   | { readonly do: 'put' | 'remove'; readonly kind: Kind; readonly object: KubeObject }
@@ -65,6 +69,7 @@ const change = (kind: Kind, object: fc.Arbitrary<KubeObject>, weight: number) =>
 
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
   change('Ingress', anyIngress, 8),
+  change('HostClaim', anyClaim, 4),
   change('Service', anyService, 3),
   change('EndpointSlice', anySlice, 3),
   change('Secret', anySecret, 3),
@@ -116,8 +121,8 @@ class Final {
     }
   }
 
-  compile(): Compiler {
-    const compiler = newCompiler();
+  compile(claimsRequired: boolean): Compiler {
+    const compiler = newCompiler(claimsRequired);
     if (this.hosts !== undefined) compiler.setServedHosts(this.hosts);
     for (const { kind, object } of [...this.#objects.values()].flat()) compiler.put(kind, object as never);
     return compiler;
@@ -133,7 +138,8 @@ function isGood(object: KubeObject): boolean {
   }
 }
 
-const newCompiler = (): Compiler => new Compiler({ classNames: [CLASS], now: Date.now });
+const newCompiler = (claimsRequired: boolean): Compiler =>
+  new Compiler({ classNames: [CLASS], claimsRequired, now: Date.now });
 
 /** Applies the results of all flushes. */
 class Listener {
@@ -177,9 +183,9 @@ const stateOf = ({ hosts, upstreams, certificates }: Delta): unknown[] => [
 
 test('incremental changes give the same result as compiling the final objects from scratch', () => {
   fc.assert(
-    fc.property(fc.array(anyStep, { maxLength: 30, size: 'max' }), (changes) => {
+    fc.property(fc.array(anyStep, { maxLength: 30, size: 'max' }), fc.boolean(), (changes, required) => {
       const steps = [...EVERYTHING, ...changes];
-      const compiler = newCompiler();
+      const compiler = newCompiler(required);
       const listener = new Listener();
       const final = new Final();
       for (const step of steps) {
@@ -191,7 +197,7 @@ test('incremental changes give the same result as compiling the final objects fr
       }
       listener.receive(compiler);
       const atOnce = new Listener();
-      const scratch = final.compile();
+      const scratch = final.compile(required);
       atOnce.receive(scratch);
       expect(listener.state()).toEqual(atOnce.state());
       expect(stateOf(compiler.snapshot())).toEqual(stateOf(scratch.snapshot()));

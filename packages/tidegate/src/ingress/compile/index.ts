@@ -5,7 +5,8 @@
  *
  * An Ingress changes:
  *   1. `Compiler.put` reads it with its annotations (ingress-facts.ts). It becomes claims on hosts.
- *   2. At the next `flush`, host-routes.ts assigns each path of these hosts to the oldest Ingress that claims it.
+ *   2. At the next `flush`, host-owners.ts finds the namespace that owns each of these hosts by its HostClaim, and
+ *      host-routes.ts assigns each path to the oldest Ingress of this namespace that wants it.
  *   3. upstream-table.ts resolves upstreams that are newly used, and drops those that are no longer used.
  *   4. certificate-table.ts chooses a certificate for each host.
  *   5. outcome.ts computes the outcome of the Ingress: hosts that are served, and problems.
@@ -14,6 +15,7 @@
  */
 export { classNameOf } from './class-name.ts';
 export { Compiler, type Inputs } from './compiler.ts';
+export type { Explain } from './host-owners.ts';
 export { readIngress } from './ingress-facts.ts';
 export type { IngressProblem } from './ingress-problem.ts';
 export type { Outcome } from './outcome.ts';

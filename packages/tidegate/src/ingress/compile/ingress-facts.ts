@@ -3,7 +3,7 @@ import { SSL_REDIRECT_ANNOTATION } from '../../api/index.ts';
 import { writtenHost, writtenPath } from '../match/index.ts';
 import type { HostName, Route, RouteAction, Source } from '../model.ts';
 import { annotationField, type IngressOptions, readAnnotations } from './annotations.ts';
-import { type UpstreamReference, upstreamReference } from './backend.ts';
+import { closedUpstream, type UpstreamReference, upstreamReference } from './backend.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 
 /** One Ingress in terms of the route model, before any other object is considered. */
@@ -27,6 +27,8 @@ export interface HostClaim {
   readonly routes: readonly Wanted<Route>[];
   readonly fallback?: Wanted<RouteAction>;
   readonly redirectToHttps: boolean;
+  /** Nothing of the host is served in this namespace; see IngressOptions. */
+  readonly closesHost: boolean;
 }
 
 /** A requested route or default backend, the upstream that it needs, and the fields of both. */
@@ -133,11 +135,14 @@ class Reading {
     field: string,
   ): Wanted<RouteAction> {
     const { namespace } = this.#identity;
-    if (backend?.service === undefined) {
+    const isOpen = this.#options.closes === undefined;
+    if (isOpen && backend?.service === undefined) {
       const message = `Only Services are supported as backends${backend?.resource ? `, not ${backend.resource.kind}` : ''}. Requests get the response 503.`;
       this.#problems.push(ingressProblem('ResourceBackend', field, message));
     }
-    const upstream = upstreamReference(namespace, backend, this.#options);
+    const upstream = isOpen
+      ? upstreamReference(namespace, backend, this.#options)
+      : closedUpstream(namespace);
     const source: Source = { kind: 'Ingress', namespace, name: `${this.#ingress.metadata.name}`, ...at };
     const value = { backends: [{ upstream: upstream.id, weight: 1 }], limits: this.#options.limits, source };
     return { value, field, upstream, backendField: field };
@@ -194,6 +199,7 @@ class Reading {
       byRule: false,
       routes: [],
       redirectToHttps: false,
+      closesHost: this.#options.closes === 'hosts',
     };
     this.#claims.set(host, claim);
     return claim;

@@ -4,12 +4,16 @@
  */
 const REASONS = {
   HostConflict: 'routes',
+  HostNotAllowed: 'routes',
+  HostNotClaimed: 'routes',
   PathConflict: 'routes',
   InvalidHost: 'routes',
   InvalidPath: 'routes',
   ResourceBackend: 'routes',
   UnknownAnnotation: 'routes',
   InvalidAnnotation: 'routes',
+  AccessControlNotSupported: 'routes',
+  AnnotationIgnored: 'routes',
   ServiceNotFound: 'backends',
   PortNotFound: 'backends',
   NoEndpoints: 'backends',

@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import type { Secret } from '@tidegate/kube';
+import { ownField, type Secret } from '@tidegate/kube';
 import { wildcardOf, writtenHost } from '../match/index.ts';
 import type { Certificate, HostName } from '../model.ts';
 
@@ -55,7 +55,7 @@ export const isFor = ({ names }: TlsSecret, host: HostName): boolean =>
   names.includes(host) || names.includes(wildcardOf(host) ?? '');
 
 function field({ data }: Secret, name: string): string {
-  const encoded = data?.[name];
+  const encoded = ownField(data, name);
   if (encoded === undefined || encoded === '') throw new InvalidSecretError(`${name} is missing`);
   return Buffer.from(encoded, 'base64').toString('latin1');
 }

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { EndpointSlice, Service } from '@tidegate/kube';
 import { writtenHost } from '../match/index.ts';
 import type { Endpoint, Upstream } from '../model.ts';
-import type { UpstreamReference } from './backend.ts';
+import { isClosed, type UpstreamReference } from './backend.ts';
 import { endpointsOf } from './endpoints.ts';
 import type { Reason } from './ingress-problem.ts';
 
@@ -27,8 +27,11 @@ export function resolveUpstream(
     upstream: { ...upstream, endpoints: [], problem: issue },
     trouble: { reason, message: `${message} Requests get the response 503.` },
   });
-  // readIngress has already reported this as ResourceBackend.
-  if (reference.service === '') return { upstream: { ...upstream, endpoints: [], problem: 'notSupported' } };
+  // readIngress has already reported this.
+  if (reference.service === '')
+    return {
+      upstream: { ...upstream, endpoints: [], problem: isClosed(reference) ? 'closed' : 'notSupported' },
+    };
   if (service === undefined) {
     return without('noService', 'ServiceNotFound', `Service ${name} not found.`);
   }

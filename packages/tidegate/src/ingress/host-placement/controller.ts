@@ -75,6 +75,11 @@ export function hostPlacementController(
   async function place(key: string, routes: FamilyRoutes | undefined, signal: AbortSignal): Promise<void> {
     const family = classes.families.get(key);
     const own = newest.list().filter((router) => placedFamilyOf(router) === key);
+    // Claims are on their way: the routers of the family are needed in a moment, so they stay until the next plan.
+    if (family !== undefined && routes?.isExpecting === true) {
+      toPlan.add(key);
+      return;
+    }
     // A family without hosts needs no routers, even if the parameters of its class are invalid.
     if (family === undefined || routes?.rules.size === 0) {
       for (const router of own) if (!isStillNeeded(router)) await remove(router, signal);

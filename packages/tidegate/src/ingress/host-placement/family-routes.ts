@@ -1,14 +1,9 @@
-import { type Ingress, type IngressClass, type Secret, type Service, SetsByKey } from '@tidegate/kube';
-import { Compiler, type IngressProblem, type Outcome } from '../compile/index.ts';
+import { SetsByKey } from '@tidegate/kube';
+import { Compiler, type Explain, type IngressProblem, type Inputs, type Outcome } from '../compile/index.ts';
 import type { HostName } from '../model.ts';
 
-/** Inputs of the compiler in the manager. It needs no EndpointSlices: only routers use endpoints. */
-export interface FamilyInputs {
-  Ingress: Ingress;
-  IngressClass: IngressClass;
-  Service: Service;
-  Secret: Secret;
-}
+/** Kinds of the inputs of the compiler in the manager. It needs no EndpointSlices: only routers use endpoints. */
+export type FamilyKind = Exclude<keyof Inputs, 'EndpointSlice'>;
 
 export interface RouteChanges {
   /** Whether hosts, or their numbers of rules, have changed. */
@@ -31,19 +26,21 @@ export class FamilyRoutes {
    * By host: key of the Ingress that the first route comes from. Placement sorts hosts by the age of this Ingress.
    */
   readonly #oldest = new Map<HostName, string>();
+  /** Hosts that have no rules at the moment, because their claim is moving to another namespace. */
+  readonly #awaited = new Set<HostName>();
   readonly #outcomes = new Map<string, Outcome>();
   readonly #ingressesOfHost = new SetsByKey();
 
-  constructor(classNames: readonly string[], now: () => number) {
+  constructor(classNames: readonly string[], now: () => number, explain: Explain) {
     this.classNames = classNames;
-    this.#compiler = new Compiler({ classNames, now });
+    this.#compiler = new Compiler({ classNames, claimsRequired: true, explain, now });
   }
 
-  put<K extends keyof FamilyInputs>(kind: K, object: FamilyInputs[K]): void {
+  put<K extends FamilyKind>(kind: K, object: Inputs[K]): void {
     this.#compiler.put(kind, object);
   }
 
-  remove(kind: keyof FamilyInputs, key: string): void {
+  remove(kind: FamilyKind, key: string): void {
     this.#compiler.remove(kind, key);
   }
 
@@ -54,6 +51,11 @@ export class FamilyRoutes {
   /** Number of rules by host. The empty host has the rules for all hosts. */
   get rules(): ReadonlyMap<HostName, number> {
     return this.#rules;
+  }
+
+  /** The family has no rules at the moment, but will have some as soon as claims are recorded. */
+  get isExpecting(): boolean {
+    return this.#rules.size === 0 && this.#compiler.hasAwaited();
   }
 
   /** Key of an Ingress that the host has routes from. */
@@ -80,19 +82,37 @@ export class FamilyRoutes {
     let hosts = false;
     for (const { host, routes, fallback } of delta?.hosts.set ?? []) {
       const rules = routes.length + (fallback === undefined ? 0 : 1);
+      // A host that is owned, but has no rules, needs no place on a router.
+      if (rules === 0) {
+        hosts = this.#leave(host) || hosts;
+        continue;
+      }
+      this.#awaited.delete(host);
       hosts ||= this.#rules.get(host) !== rules;
       this.#rules.set(host, rules);
       const source = (routes[0]?.action ?? fallback)?.source;
       if (source !== undefined) this.#oldest.set(host, `${source.namespace}/${source.name}`);
     }
-    for (const host of delta?.hosts.remove ?? []) {
-      hosts = this.#rules.delete(host) || hosts;
-      this.#oldest.delete(host);
-    }
+    for (const host of delta?.hosts.remove ?? []) hosts = this.#leave(host) || hosts;
+    for (const host of this.#awaited)
+      if (!this.#compiler.isAwaited(host)) hosts = this.#forget(host) || hosts;
     const problems: { ingress: string; problem: IngressProblem }[] = [];
     for (const outcome of outcomes.set) problems.push(...this.#setOutcome(outcome));
     for (const key of outcomes.remove) this.#removeOutcome(key);
     return { hosts, problems, ingresses: new Set([...outcomes.set.map(keyOfOutcome), ...outcomes.remove]) };
+  }
+
+  /** A host that changes its owner keeps its place until the claim of its new owner is recorded. */
+  #leave(host: HostName): boolean {
+    if (!this.#rules.has(host) || !this.#compiler.isAwaited(host)) return this.#forget(host);
+    this.#awaited.add(host);
+    return false;
+  }
+
+  #forget(host: HostName): boolean {
+    this.#awaited.delete(host);
+    this.#oldest.delete(host);
+    return this.#rules.delete(host);
   }
 
   /** Returns the problems that are new. */
@@ -123,5 +143,9 @@ const asSeenHere = (problem: IngressProblem): IngressProblem =>
     ? { ...problem, message: `${problem.message} Its type must be kubernetes.io/tls.` }
     : problem;
 
-/** The manager does not watch EndpointSlices, so it cannot know whether a Service has endpoints. */
-const isSeenHere = ({ reason }: IngressProblem): boolean => reason !== 'NoEndpoints';
+/**
+ * The manager does not watch EndpointSlices, so it cannot know whether a Service has endpoints. A claim that is not recorded
+ * yet is on its way; if it was refused, the problem has another reason.
+ */
+const isSeenHere = ({ reason }: IngressProblem): boolean =>
+  reason !== 'NoEndpoints' && reason !== 'HostNotClaimed';

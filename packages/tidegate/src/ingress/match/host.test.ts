@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { requestHost, wildcardOf, writtenHost } from './host.ts';
+import { requestHost, wildcardOf, wildcardsAbove, writtenHost } from './host.ts';
 
 describe('requestHost', () => {
   test.each([
@@ -44,6 +44,13 @@ test('wildcardOf returns the wildcard that covers one label', () => {
   expect(wildcardOf('a')).toBeUndefined();
   expect(wildcardOf('')).toBeUndefined();
   expect(wildcardOf('[::ffff:1.2.3.4]')).toBeUndefined();
+});
+
+test('wildcardsAbove returns all wildcards that a host is below', () => {
+  expect(wildcardsAbove('a.b.c')).toEqual(['*.b.c', '*.c']);
+  expect(wildcardsAbove('*.b.c')).toEqual(['*.c']);
+  expect(wildcardsAbove('a')).toEqual([]);
+  expect(wildcardsAbove('')).toEqual([]);
 });
 
 describe('writtenHost', () => {

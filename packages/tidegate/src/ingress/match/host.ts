@@ -27,6 +27,15 @@ export function wildcardOf(host: HostName): HostName | undefined {
   return dot < 0 || host.startsWith('[') ? undefined : `*${host.slice(dot)}`;
 }
 
+/** All wildcards above a host or a wildcard, the nearest first: `*.b.c` and `*.c` for `a.b.c`. */
+export function wildcardsAbove(host: HostName): HostName[] {
+  const wildcards: HostName[] = [];
+  const name = host.startsWith('*.') ? host.slice(2) : host;
+  for (let above = wildcardOf(name); above !== undefined; above = wildcardOf(above.slice(2)))
+    wildcards.push(above);
+  return wildcards;
+}
+
 const LABEL = '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?';
 const WRITTEN_NAME = new RegExp(`^(\\*\\.)?${LABEL}(\\.${LABEL})*$`);
 const IPV4 = /^[0-9]{1,3}(\.[0-9]{1,3}){3}$/;

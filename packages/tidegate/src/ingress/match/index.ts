@@ -6,7 +6,8 @@
  *   1. `requestHost` and `requestPath` normalize the host and check the path. Invalid requests get 400.
  *   2. The exact host is looked up, then its wildcard.
  *   3. The routes of the host are tried in order. The first whose path and headers match wins, then the default backend.
- *   4. Without a match, step 3 is repeated with the rules for all hosts, then the response is 404.
+ *   4. Without a match, step 3 is repeated with the rules for all hosts, then the response is 404. If the host or a
+ *      wildcard above it has an owner, only the rules of its owner count.
  */
 export * from './host.ts';
 export * from './match.ts';

@@ -77,6 +77,37 @@ describe('match by host', () => {
   });
 });
 
+describe('rules without a host', () => {
+  const of = (namespace: string, path: string): Route => {
+    const { action: own, ...rest } = route(path, 'Prefix');
+    return { ...rest, action: { ...own, source: { ...own.source, namespace } } };
+  };
+  const table = tableOf(
+    host('a.example.com', [route('/only', 'Exact')]),
+    host('*.example.com', []),
+    host('', [of('thief', '/x'), of('shop', '/y')], { fallback: of('thief', '/').action }),
+  );
+
+  test.each([
+    ['a.example.com', '/x', 'notFound'],
+    ['a.example.com', '/y', ': Prefix /y'],
+    ['b.example.com', '/x', 'notFound'],
+    ['c.b.example.com', '/x', 'notFound'],
+    ['c.b.example.com', '/y', ': Prefix /y'],
+    ['example.com', '/x', ': Prefix /x'],
+    ['example.org', '/', ': Prefix /'],
+    [undefined, '/x', ': Prefix /x'],
+  ])('answer for %s%s only if its owner has written them: %s', (at, path, expected) =>
+    expect(upstreamOf(table, request(at, path))).toBe(expected),
+  );
+
+  test('are explained if they do not apply', () => {
+    expect(explain(table, request('a.example.com', '/x')).steps).toContainEqual(
+      expect.objectContaining({ kind: 'route', host: '', result: 'otherNamespace' }),
+    );
+  });
+});
+
 test('redirects plain HTTP if the host requires HTTPS', () => {
   const table = tableOf(host('a.example.com', [route('/', 'Prefix')], { redirectToHttps: true }));
   expect(match(table, request('A.example.com:80'))).toMatchObject({

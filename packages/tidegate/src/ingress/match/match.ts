@@ -1,5 +1,5 @@
 import type { HeaderMatch, HostName, HostRoutes, Route, RouteAction } from '../model.ts';
-import { requestHost, wildcardOf } from './host.ts';
+import { requestHost, wildcardOf, wildcardsAbove } from './host.ts';
 import { matchesPath, requestPath } from './path.ts';
 import type { RouteTable } from './table.ts';
 
@@ -40,7 +40,8 @@ export type Step =
     }
   | { readonly kind: 'fallback'; readonly host: HostName; readonly action: RouteAction | undefined };
 
-export type RouteMatchResult = 'matches' | 'otherPath' | 'otherHeaders';
+/** `otherNamespace`: the host of the request belongs to another namespace than the rule without a host. */
+export type RouteMatchResult = 'matches' | 'otherPath' | 'otherHeaders' | 'otherNamespace';
 
 /** Finds the route for a request. All data planes give the same result. `note` is called for every step. */
 export function match(table: RouteTable, request: MatchRequest, note?: (step: Step) => void): Match {
@@ -54,8 +55,21 @@ export function match(table: RouteTable, request: MatchRequest, note?: (step: St
   const all = (): HostRoutes | undefined => (name === '' ? undefined : lookUp(table, '', note));
   return (
     matchIn(host, path, request.headers, note) ??
-    matchIn(all(), path, request.headers, note) ?? { kind: 'notFound' }
+    // Rules without a host never answer for a host of another namespace. Otherwise any tenant could answer, for example,
+    // the challenge with which certificate authorities check the control of a host.
+    matchIn(all(), path, request.headers, note, host?.namespace ?? ownerAbove(table, name)) ?? {
+      kind: 'notFound',
+    }
   );
+}
+
+/** The namespace of the nearest wildcard above a host without an entry. It owns the host, but does not serve it. */
+function ownerAbove({ hosts }: RouteTable, name: HostName): string | undefined {
+  for (const wildcard of wildcardsAbove(name)) {
+    const above = hosts.get(wildcard);
+    if (above !== undefined) return above.namespace;
+  }
+  return undefined;
 }
 
 /** Like `match`, and also returns every step. */
@@ -82,15 +96,18 @@ function matchIn(
   path: string,
   headers: MatchRequest['headers'],
   note?: (step: Step) => void,
+  owner?: string,
 ): Match | undefined {
   if (host === undefined) return undefined;
+  const isUsable = ({ source }: RouteAction): boolean => owner === undefined || source.namespace === owner;
   for (const route of host.routes) {
-    const result = matchRoute(route, path, headers);
+    const result = isUsable(route.action) ? matchRoute(route, path, headers) : 'otherNamespace';
     note?.({ kind: 'route', host: host.host, route, result });
     if (result === 'matches') return { kind: 'route', host, route, action: route.action };
   }
-  note?.({ kind: 'fallback', host: host.host, action: host.fallback });
-  return host.fallback && { kind: 'route', host, action: host.fallback };
+  const fallback = host.fallback && isUsable(host.fallback) ? host.fallback : undefined;
+  note?.({ kind: 'fallback', host: host.host, action: fallback });
+  return fallback && { kind: 'route', host, action: fallback };
 }
 
 function matchRoute(route: Route, path: string, headers: MatchRequest['headers']): RouteMatchResult {

@@ -1,9 +1,9 @@
 import type { Route } from '../model.ts';
 
-/** No spaces, control characters or fragments, no incomplete percent-encoding, and no encoded NUL. */
-const VALID_PATH = /^\/(?:[^\0-\x20#%\x7f]|%(?!00)[0-9a-f]{2})*$/i;
-/** Clients percent-encode other characters, so a path in an object must be percent-encoded too. */
-const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+/** Clients percent-encode other characters, and do not send the fragment. Holds for the query too. */
+const VALID_TARGET = /^[\x21\x22\x24-\x7e]+$/;
+/** No incomplete percent-encoding, and no encoded NUL. */
+const VALID_PATH = /^\/(?:[^%]|%(?!00)[0-9a-f]{2})*$/i;
 /**
  * `.` or `..` as a path segment, in any encoding that a backend may decode: percent-encoded, with backslashes, or
  * followed by a `;` (path parameters of some servers). A backend could resolve such a path to another one than the path
@@ -17,6 +17,7 @@ const DOT_SEGMENT = /(?:\/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:;|%3b|\/|\\|%2f|%5c|$)/i
  * the response is 400 then.
  */
 export function requestPath(target: string): string | undefined {
+  if (!VALID_TARGET.test(target)) return undefined;
   const query = target.indexOf('?');
   const path = query < 0 ? target : target.slice(0, query);
   return VALID_PATH.test(path) && !DOT_SEGMENT.test(path) ? path : undefined;
@@ -25,7 +26,7 @@ export function requestPath(target: string): string | undefined {
 /** Normalizes a path that a user wrote in an object. Returns undefined if no request can have this path. */
 export function writtenPath(written: string, match: Route['match']): string | undefined {
   const path = written === '' ? '/' : written;
-  if (!VISIBLE_ASCII.test(path) || requestPath(path) !== path) return undefined;
+  if (requestPath(path) !== path) return undefined;
   if (match === 'Exact') return path;
   return path.replace(/\/+$/, '') || '/';
 }

@@ -57,12 +57,18 @@ function changed<V>(
 const hostOf = ({ host }: { host: HostName }): HostName => host;
 const idOf = ({ id }: { id: UpstreamId }): UpstreamId => id;
 
-/** The certificate for a client that connects to `host`: for the host, else for its wildcard, else the default. */
+/**
+ * The certificate for a client that connects to `host`: for the host, else for its wildcard, else the default. Undefined:
+ * the certificate of the router itself.
+ */
 export function certificateFor({ certificates }: RouteTable, host: HostName): Certificate | undefined {
   const wildcard = wildcardOf(host);
-  return (
+  const found =
     certificates.get(host) ??
     (wildcard === undefined ? undefined : certificates.get(wildcard)) ??
-    certificates.get('')
-  );
+    certificates.get('');
+  return found === undefined || isWithheld(found) ? undefined : found;
 }
+
+/** No certificate may be used for the host. */
+export const isWithheld = ({ certificate }: Certificate): boolean => certificate === '';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeObject } from '@tidegate/kube';
+import { type KubeObject, ownField } from '@tidegate/kube';
 import { MADE_FROM_ANNOTATION } from '../../api/index.ts';
 
 /**
@@ -22,7 +22,8 @@ function contains(actual: unknown, wanted: unknown): boolean {
   if (typeof wanted !== 'object' || wanted === null) return isDeepStrictEqual(actual, wanted);
   if (typeof actual !== 'object' || actual === null) return false;
   return Object.entries(wanted).every(
-    ([key, value]) => value === undefined || contains((actual as Record<string, unknown>)[key], value),
+    ([key, value]) =>
+      value === undefined || contains(ownField(actual as Record<string, unknown>, key), value),
   );
 }
 

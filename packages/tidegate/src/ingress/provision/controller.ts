@@ -14,21 +14,16 @@ import { L7_ROUTERS, type L7Router, ROUTER_FINALIZER } from '../../api/index.ts'
 import { isWorkloadDriver } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
 import { workloadName } from './identity.ts';
+import { defaultImageOf, refusalOf } from './policy.ts';
 import type { ProvisionedObjects } from './provisioned-objects.ts';
 import { objectsFor } from './workload.ts';
 
 /** Delay after a conflict, so that the cache can receive the conflicting change. */
 const CONFLICT_RETRY_MS = 200;
-const KINDS = [
-  'ServiceAccount',
-  'ConfigMap',
-  'ClusterRole',
-  'ClusterRoleBinding',
-  'RoleBinding',
-  'Service',
-  'Deployment',
-  'PodDisruptionBudget',
-];
+/** The policy of the administrator does not allow the router. */
+class RefusedError extends Error {}
+
+const KINDS = ['ServiceAccount', 'ConfigMap', 'RoleBinding', 'Service', 'Deployment', 'PodDisruptionBudget'];
 
 /**
  * Called after each attempt to provision a router. `problem` is the error message of the API server, if there was
@@ -45,7 +40,7 @@ export function provisionController(
   provisioned: ProvisionedObjects,
   report: ProvisionListener,
 ): Controller {
-  const { client, informers, routerImage, routerPorts } = context;
+  const { client, informers, routerImage, routerPolicy = {}, routerPorts } = context;
   const routers = informers.for(L7_ROUTERS);
 
   async function reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
@@ -59,13 +54,19 @@ export function provisionController(
     } catch (error) {
       if (isConflict(error)) return { requeueAfter: CONFLICT_RETRY_MS };
       report(name, (error as Error).message);
+      // A change of the router, or of the flags of the manager, is needed. Another attempt is not.
+      if (error instanceof RefusedError) return undefined;
       throw error;
     }
   }
 
   async function provision(cached: L7Router, signal: AbortSignal): Promise<void> {
+    const refusal = refusalOf(cached, routerImage, routerPolicy);
+    // What was provisioned from an earlier spec keeps running.
+    if (refusal !== undefined) throw new RefusedError(refusal);
     const router = await addFinalizer(client, L7_ROUTERS, cached, ROUTER_FINALIZER, { signal });
-    const wanted = objectsFor(router, routerImage, routerPorts);
+    const image = defaultImageOf(router, routerImage, routerPolicy);
+    const wanted = objectsFor(router, image, routerPorts);
     for (const object of wanted) await provisioned.apply(object, signal);
     const isWanted = new Set(wanted.map((object) => `${object.kind} ${keyOf(object)}`));
     // Delete objects of a previous spec, for example in another namespace.
@@ -101,7 +102,7 @@ export function provisionController(
     reconcile,
     concurrency: 4,
   }).watch(routers);
-  provisioned.watchedBy(controller, [...KINDS, 'Role']);
+  provisioned.watchedBy(controller, [...KINDS, 'Role', 'ClusterRole', 'ClusterRoleBinding']);
   return controller;
 }
 

@@ -1,7 +1,7 @@
 /** Names, labels and owner references of the objects of an L7Router. */
 import { createHash } from 'node:crypto';
 import type { KubeObject } from '@tidegate/kube';
-import { type L7Router, ROUTER_LABEL, type RouterWorkload, SYSTEM_NAMESPACE } from '../../api/index.ts';
+import { type L7Router, ROUTER_LABEL, ROUTER_NAMESPACE, type RouterWorkload } from '../../api/index.ts';
 
 /** The name of a Service is a DNS label. */
 const MAX_NAME_LENGTH = 63;
@@ -9,7 +9,7 @@ const MAX_NAME_LENGTH = 63;
 /** Settings of the workload, with defaults. */
 export const workloadOf = ({ spec }: L7Router): RouterWorkload & { namespace: string; replicas: number } => ({
   ...spec.workload,
-  namespace: spec.workload?.namespace ?? SYSTEM_NAMESPACE,
+  namespace: spec.workload?.namespace ?? ROUTER_NAMESPACE,
   replicas: spec.workload?.replicas ?? 1,
 });
 

@@ -6,6 +6,8 @@
  */
 export { provisionController } from './controller.ts';
 export { workloadName, workloadOf } from './identity.ts';
+export { NamespacedInformers } from './namespaced-informers.ts';
+export { namespacesOf, type RouterPolicy } from './policy.ts';
 export { isMadeFrom, ProvisionedObjects } from './provisioned-objects.ts';
 export type { RouterPorts } from './router-program.ts';
 export { secretAccessController } from './secret-access.ts';

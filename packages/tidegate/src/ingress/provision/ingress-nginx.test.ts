@@ -31,10 +31,7 @@ describe('objectsFor a router with ingress-nginx', () => {
   it('gives each router its own ConfigMap, lease and controller name', () => {
     const objects = objectsFor(router('hangzhou'), 'tidegate');
     expect(names(objects)).toEqual([
-      'ServiceAccount ingress-nginx/tidegate-router-hangzhou',
       'ConfigMap ingress-nginx/tidegate-router-hangzhou',
-      'ClusterRoleBinding tidegate-router-hangzhou-ingress-nginx',
-      'RoleBinding ingress-nginx/tidegate-router-hangzhou-ingress-nginx',
       'Service ingress-nginx/tidegate-router-hangzhou',
       'Deployment ingress-nginx/tidegate-router-hangzhou',
     ]);
@@ -51,6 +48,13 @@ describe('objectsFor a router with ingress-nginx', () => {
     ]);
   });
 
+  it('uses the account that the administrator provides, and grants nothing', () => {
+    const objects = objectsFor(router('hangzhou'), 'tidegate');
+    const deployment = objects.find(({ kind }) => kind === 'Deployment') as Deployment | undefined;
+    expect(deployment?.spec?.template.spec?.serviceAccountName).toBe('tidegate-ingress-nginx');
+    expect(objects.filter(({ apiVersion }) => apiVersion.startsWith('rbac.'))).toEqual([]);
+  });
+
   it('publishes the addresses of the router', () => {
     expect(argumentsOf(objectsFor(router('a', undefined, ['192.0.2.1', '192.0.2.2']), 'x'))).toContain(
       '--publish-status-address=192.0.2.1,192.0.2.2',
@@ -65,7 +69,6 @@ describe('objectsFor a router with ingress-nginx', () => {
   it("replaces Tidegate's own router in one rollout and keeps the Service", () => {
     const kept = new Set(names(objectsFor(router('hangzhou', 'nginx'), 'x')));
     expect(names(objectsFor(router('hangzhou'), 'x')).filter((name) => kept.has(name))).toEqual([
-      'ServiceAccount ingress-nginx/tidegate-router-hangzhou',
       'Service ingress-nginx/tidegate-router-hangzhou',
       'Deployment ingress-nginx/tidegate-router-hangzhou',
     ]);

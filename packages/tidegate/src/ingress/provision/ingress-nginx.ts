@@ -1,11 +1,11 @@
 /**
  * The controller of ingress-nginx (1.0 and later) as a router. It serves all classes with its controller name, so every
  * router has its own controller name. It writes the status of its Ingresses itself, and it needs to read all Secrets.
- * Its permissions do not depend on the router: deploy/manager.yaml contains both ClusterRoles, and the manager has the
- * verb `bind` for them, so it can grant them without having these permissions itself.
+ * The manager cannot grant that: the administrator does so with deploy/ingress-nginx.yaml, which contains the account of
+ * all these routers and its permissions.
  */
 
-import type { ClusterRoleBinding, ConfigMap, RoleBinding } from '@tidegate/kube';
+import type { ConfigMap } from '@tidegate/kube';
 import { INGRESS_NGINX_CONTROLLER_PREFIX, type L7Router } from '../../api/index.ts';
 import type { Identity } from './identity.ts';
 import {
@@ -16,14 +16,13 @@ import {
   type RouterProgram,
 } from './router-program.ts';
 
-const CLUSTER_ROLE = 'tidegate-ingress-nginx';
-/** Permissions in the namespace of the router, for example for the lease. */
-const LOCAL_CLUSTER_ROLE = 'tidegate-ingress-nginx-local';
+const ACCOUNT = 'tidegate-ingress-nginx';
 /** The user ID of the image. */
 const USER = 101;
 
 export const ingressNginx: RouterProgram = {
-  needs: (_, identity) => [configMap(identity), ...bindings(identity)],
+  account: () => ({ name: ACCOUNT, isProvisioned: false }),
+  needs: (_, identity) => [configMap(identity)],
   pod: (router, identity, image, ports) => ({
     // It finishes open requests before it exits.
     terminationGracePeriodSeconds: 300,
@@ -38,20 +37,6 @@ const configMap = ({ namespace, metadata }: Identity): ConfigMap => ({
   kind: 'ConfigMap',
   metadata: { ...metadata, namespace },
 });
-
-/** The names differ from those of Tidegate's own router, because `roleRef` of a binding is immutable. */
-function bindings({ name, namespace, metadata }: Identity): [ClusterRoleBinding, RoleBinding] {
-  const own = { ...metadata, name: `${name}-ingress-nginx` };
-  const to = (role: string) => ({
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-    subjects: [{ kind: 'ServiceAccount', name, namespace }],
-  });
-  const apiVersion = 'rbac.authorization.k8s.io/v1';
-  return [
-    { apiVersion, kind: 'ClusterRoleBinding', metadata: own, ...to(CLUSTER_ROLE) },
-    { apiVersion, kind: 'RoleBinding', metadata: { ...own, namespace }, ...to(LOCAL_CLUSTER_ROLE) },
-  ];
-}
 
 const container = (router: L7Router, identity: Identity, image: string, ports: RouterPorts): Container => ({
   // The same container name as in other routers, for `kubectl logs -c router`.

@@ -5,9 +5,11 @@ import type { PodSpec } from './scheduling.ts';
 
 export type Container = PodSpec['containers'][number];
 
-/** A program that can run as a router. Every router also has a ServiceAccount, a Service and a Deployment. */
+/** A program that can run as a router. Every router also has a Service and a Deployment. */
 export interface RouterProgram {
-  /** Additional objects, for example RBAC objects and ConfigMaps. */
+  /** The ServiceAccount of the pods, and whether it is created with the router. */
+  account(identity: Identity): { name: string; isProvisioned: boolean };
+  /** Additional objects, for example RBAC objects and ConfigMaps. They are created before the pods. */
   needs(router: L7Router, identity: Identity): KubeObject[];
   /** The pod spec, without the service account and without scheduling constraints. */
   pod(router: L7Router, identity: Identity, image: string, ports: RouterPorts): PodSpec;
@@ -38,6 +40,7 @@ export const probes = (
     periodSeconds: 1,
     failureThreshold: 60,
   },
-  readinessProbe: { httpGet: { path: ready, port: 'admin' }, periodSeconds: 2 },
+  // A program that hangs does not answer, while its nginx serves on. It stays ready until it has been restarted.
+  readinessProbe: { httpGet: { path: ready, port: 'admin' }, periodSeconds: 2, failureThreshold: 20 },
   livenessProbe: { httpGet: { path: healthy, port: 'admin' }, periodSeconds: 10, failureThreshold: 6 },
 });

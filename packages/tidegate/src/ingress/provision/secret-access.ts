@@ -3,12 +3,14 @@ import {
   INGRESSES,
   type Ingress,
   isBeingDeleted,
+  isForbidden,
   isNamespaceTerminating,
   type KubeObject,
+  type ReconcileResult,
   type Role,
   type RoleBinding,
 } from '@tidegate/kube';
-import { L7_ROUTERS, type L7Router } from '../../api/index.ts';
+import { L7_ROUTERS, type L7Router, SYSTEM_NAMESPACE } from '../../api/index.ts';
 import { classesOf, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
 import { classNameOf } from '../compile/index.ts';
 import type { IngressContext } from '../context.ts';
@@ -17,15 +19,26 @@ import type { HostName } from '../model.ts';
 import { metadataFor, workloadName, workloadOf } from './identity.ts';
 import type { ProvisionedObjects } from './provisioned-objects.ts';
 
+const FORBIDDEN_RETRY_MS = 30_000;
+
+/** The message for a namespace that has not bound the ClusterRole of deploy/manager.yaml. */
+const notGranted = (namespace: string): string =>
+  `Routers cannot read the certificates of namespace ${namespace}, because it has not granted that to Tidegate. Run: kubectl create rolebinding tidegate-certificates --namespace ${namespace} --clusterrole tidegate-certificates --serviceaccount ${SYSTEM_NAMESPACE}:tidegate-routers`;
+
 const HOST_INDEX = 'ingress/tls-by-host';
 const NAMESPACE_INDEX = 'ingress/tls-by-namespace';
 
 /**
  * Lets each router read the Secrets that its Ingresses name, and no others: it maintains a Role with `resourceNames` and
- * a RoleBinding in every namespace that has such Secrets. The key is `router/namespace`.
+ * a RoleBinding in every namespace that has such Secrets. The key is `router/namespace`. `granted` is called when a namespace
+ * that refused this has allowed it.
  */
-export function secretAccessController(context: IngressContext, provisioned: ProvisionedObjects): Controller {
-  const { informers } = context;
+export function secretAccessController(
+  context: IngressContext,
+  provisioned: ProvisionedObjects,
+  granted: (namespace: string) => void,
+): Controller {
+  const { informers, recorder } = context;
   const routers = informers.for(L7_ROUTERS);
   const ingresses = informers.for(INGRESSES);
   ingresses.addIndex(HOST_INDEX, (ingress) => (secretsOf(ingress).length === 0 ? [] : ruleHosts(ingress)));
@@ -33,10 +46,24 @@ export function secretAccessController(context: IngressContext, provisioned: Pro
     secretsOf(ingress).length === 0 ? [] : [`${ingress.metadata.namespace}`],
   );
 
-  async function reconcile(key: string, signal: AbortSignal): Promise<void> {
+  /** Namespaces whose Ingresses got an event, because the manager must not grant access to Secrets there. */
+  const reported = new Set<string>();
+
+  /** The namespace has not granted the permissions. No event announces it when it does. */
+  function reportForbidden(namespace: string): ReconcileResult {
+    if (!reported.has(namespace)) {
+      reported.add(namespace);
+      for (const ingress of ingresses.cache.byIndex(NAMESPACE_INDEX, namespace))
+        recorder.warning(ingress, 'CertificatesNotReadable', notGranted(namespace));
+    }
+    return { requeueAfter: FORBIDDEN_RETRY_MS };
+  }
+
+  async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const [name = '', namespace = ''] = key.split('/');
     const router = routers.cache.get(name);
-    if (router === undefined || isBeingDeleted(router) || !isWorkloadDriver(router.spec.driver)) return;
+    if (router === undefined || isBeingDeleted(router) || !isWorkloadDriver(router.spec.driver))
+      return undefined;
     // Other programs have permission to read all Secrets.
     const secrets = isOwnProgram(router.spec.driver) ? secretsFor(router, namespace) : [];
     if (secrets.length === 0) {
@@ -44,13 +71,16 @@ export function secretAccessController(context: IngressContext, provisioned: Pro
         const object = provisioned.get(kind, `${namespace}/${workloadName(name)}`);
         if (object !== undefined) await provisioned.remove(object, signal);
       }
-      return;
+      return undefined;
     }
     try {
       for (const object of accessTo(router, namespace, secrets)) await provisioned.apply(object, signal);
+      if (reported.delete(namespace)) granted(namespace);
     } catch (error) {
+      if (isForbidden(error)) return reportForbidden(namespace);
       if (!isNamespaceTerminating(error)) throw error;
     }
+    return undefined;
   }
 
   function secretsFor(router: L7Router, namespace: string): string[] {

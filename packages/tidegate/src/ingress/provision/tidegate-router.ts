@@ -2,6 +2,7 @@
  * Tidegate's own router, `tidegate router`: it compiles routes itself, and reports the generation in its L7Router.
  */
 
+import { createHash } from 'node:crypto';
 import type { ClusterRole, ClusterRoleBinding } from '@tidegate/kube';
 import { INGRESS_CLASS_PARAMETERS, type L7Router } from '../../api/index.ts';
 import { classesOf } from '../classes/index.ts';
@@ -22,7 +23,8 @@ const STATE_MOUNT = '/var/lib/tidegate';
 const READ = ['get', 'list', 'watch'];
 
 export const tidegateRouter: RouterProgram = {
-  needs: (router, identity) => [clusterRole(router, identity), clusterRoleBinding(identity)],
+  account: ({ name }) => ({ name, isProvisioned: true }),
+  needs: clusterAccess,
   pod: (router, _, image, ports) => ({
     terminationGracePeriodSeconds: 60,
     securityContext: {
@@ -41,32 +43,45 @@ export const tidegateRouter: RouterProgram = {
 };
 
 /** Read access to everything but Secrets, and write access to the status of its own L7Router. */
-function clusterRole(router: L7Router, { metadata }: Identity): ClusterRole {
+function rulesFor(router: L7Router): NonNullable<ClusterRole['rules']> {
   const { group } = INGRESS_CLASS_PARAMETERS;
   const resourceNames = [`${router.metadata.name}`];
-  return {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRole',
-    metadata,
-    rules: [
-      { apiGroups: ['networking.k8s.io'], resources: ['ingresses', 'ingressclasses'], verbs: READ },
-      { apiGroups: [''], resources: ['services'], verbs: READ },
-      { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
-      { apiGroups: [group], resources: ['l7routers'], resourceNames, verbs: READ },
-      { apiGroups: [group], resources: ['l7routers/status'], resourceNames, verbs: ['patch'] },
-      // To find the nodes of the pool.
-      ...(router.spec.pool === undefined ? [] : [{ apiGroups: [''], resources: ['nodes'], verbs: READ }]),
-    ],
-  };
+  return [
+    { apiGroups: ['networking.k8s.io'], resources: ['ingresses', 'ingressclasses'], verbs: READ },
+    { apiGroups: [''], resources: ['services'], verbs: READ },
+    { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
+    { apiGroups: [group], resources: ['hostclaims'], verbs: READ },
+    { apiGroups: [group], resources: ['l7routers'], resourceNames, verbs: READ },
+    { apiGroups: [group], resources: ['l7routers/status'], resourceNames, verbs: ['patch'] },
+    // To find the nodes of the pool.
+    ...(router.spec.pool === undefined ? [] : [{ apiGroups: [''], resources: ['nodes'], verbs: READ }]),
+  ];
 }
 
-const clusterRoleBinding = ({ name, namespace, metadata }: Identity): ClusterRoleBinding => ({
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRoleBinding',
-  metadata,
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-  subjects: [{ kind: 'ServiceAccount', name, namespace }],
-});
+/**
+ * A ClusterRole and its binding are never changed, so their name contains a hash of their content. It also contains the UID
+ * of the router: a router that is created again does not wait until those of its predecessor are deleted.
+ */
+function clusterAccess(router: L7Router, { name, namespace, metadata }: Identity) {
+  const rules = rulesFor(router);
+  const subjects = [{ kind: 'ServiceAccount', name, namespace }];
+  const content = JSON.stringify([router.metadata.uid, rules, subjects]);
+  const own = {
+    ...metadata,
+    name: `${name}-${createHash('sha256').update(content).digest('hex').slice(0, 8)}`,
+  };
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: own.name };
+  const role: ClusterRole = { apiVersion, kind: 'ClusterRole', metadata: own, rules };
+  const binding: ClusterRoleBinding = {
+    apiVersion,
+    kind: 'ClusterRoleBinding',
+    metadata: own,
+    roleRef,
+    subjects,
+  };
+  return [role, binding];
+}
 
 const container = (router: L7Router, image: string, ports: RouterPorts): Container => ({
   name: 'router',

@@ -19,12 +19,14 @@ export function objectsFor(router: L7Router, defaultImage: string, ports: Router
   const { replicas, image = defaultImage } = workloadOf(router);
   const identity = identityOf(router);
   const metadata = { ...identity.metadata, namespace: identity.namespace };
-  const { needs, pod } = isOwnProgram(router.spec.driver) ? tidegateRouter : ingressNginx;
+  const { account, needs, pod } = isOwnProgram(router.spec.driver) ? tidegateRouter : ingressNginx;
+  const { name, isProvisioned } = account(identity);
+  const serviceAccount: ServiceAccount = { apiVersion: 'v1', kind: 'ServiceAccount', metadata };
   return [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata } satisfies ServiceAccount,
+    ...(isProvisioned ? [serviceAccount] : []),
     ...needs(router, identity),
     service(router, metadata),
-    deployment(router, metadata, pod(router, identity, image, ports)),
+    deployment(router, metadata, { serviceAccountName: name, ...pod(router, identity, image, ports) }),
     ...(replicas > 1 ? [disruptionBudget(router, metadata)] : []),
   ];
 }
@@ -76,7 +78,7 @@ function deployment(router: L7Router, metadata: KubeObject['metadata'], pod: Pod
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
       template: {
         metadata: { labels },
-        spec: { serviceAccountName: metadata.name, ...scheduling(router), ...pod },
+        spec: { ...scheduling(router), ...pod },
       },
     },
   };

@@ -23,7 +23,7 @@ export function nodeAnnotationController(
   const { client, informers } = context;
   const nodes = informers.for(NODES);
   const routers = informers.for(L7_ROUTERS);
-  const pods = new RouterPods(informers);
+  const pods = new RouterPods(context);
   const applier = new Applier(client, INGRESS_FIELD_MANAGER);
 
   async function reconcile(name: string, signal: AbortSignal): Promise<void> {
@@ -62,12 +62,12 @@ export function nodeAnnotationController(
 
   const controller = new Controller({ ...context, name: 'ingress-node-annotation', reconcile })
     .watch(nodes, undefined, (old, node) => annotationOf(old) !== annotationOf(node))
-    .watch(pods.informer, ({ spec }) => (spec?.nodeName === undefined ? [] : [spec.nodeName]))
     .watch(
       routers,
       nodesOf,
       (old, router) => !isDeepStrictEqual(old.status?.addresses, router.status?.addresses),
     );
+  pods.all.watchedBy(controller, ({ spec }) => (spec?.nodeName === undefined ? [] : [spec.nodeName]));
   classes.onChange(() => {
     for (const router of routers.cache.list()) for (const node of nodesOf(router)) controller.enqueue(node);
   });

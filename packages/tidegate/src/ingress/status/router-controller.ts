@@ -46,11 +46,11 @@ export interface RouterStatusParts {
 
 /** Writes the status of each L7Router: addresses, hosts, problems and conditions. */
 export function routerStatusController(context: IngressContext, parts: RouterStatusParts): Controller {
-  const { client, informers, recorder, clock, routerImage, routerPorts } = context;
+  const { client, informers, recorder, clock, routerImage, routerPolicy, routerPorts } = context;
   const { classes, routesByFamily, provisioned, provisionProblems } = parts;
   const routers = informers.for(L7_ROUTERS);
   const nodes = informers.for(NODES);
-  const pods = new RouterPods(informers);
+  const pods = new RouterPods(context);
   const applier = new Applier(client, INGRESS_FIELD_MANAGER);
   const writtenAt = new Map<string, number>();
 
@@ -124,7 +124,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     if (problem !== undefined) return { done: false, reason: 'NotProvisioned', message: problem };
     const deployment = provisioned.get<Deployment>('Deployment', key);
     // The status of the Deployment is about a previous spec of the router.
-    if (deployment !== undefined && !isMadeFrom(deployment, router, routerImage, routerPorts)) {
+    if (deployment !== undefined && !isMadeFrom(deployment, router, routerImage, routerPolicy, routerPorts)) {
       return { done: false, reason: 'Progressing', message: 'The Deployment has not been updated yet' };
     }
     return rolloutOf(deployment, all);
@@ -133,7 +133,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
   /** The entries of agents whose pods exist. Undefined if there are no others. */
   function agentsToKeep({ status }: L7Router): L7RouterStatus['agents'] | undefined {
     const agents = status?.agents ?? [];
-    const running = new Set(pods.informer.cache.list().map(({ metadata }) => `${metadata.name}`));
+    const running = new Set(pods.all.list().map(({ metadata }) => `${metadata.name}`));
     const keep = agents.filter(
       ({ name, time }) => running.has(name) || clock.now() - Date.parse(time ?? '') < KEEP_AGENT_MS,
     );
@@ -160,8 +160,8 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
 
   const controller = new Controller({ ...context, name: 'ingress-router-status', reconcile, concurrency: 4 })
     .watch(routers)
-    .watch(pods.informer, (pod) => [routerOf(pod)])
     .watch(nodes, routersOn, (old, node) => !isDeepStrictEqual(addressesIn(old), addressesIn(node)));
+  pods.all.watchedBy(controller, (pod) => [routerOf(pod)]);
   provisioned.watchedBy(controller, ['Service', 'Deployment']);
   classes.onChange(() => {
     for (const router of routers.cache.list()) controller.enqueue(`${router.metadata.name}`);

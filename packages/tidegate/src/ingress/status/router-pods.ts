@@ -1,25 +1,27 @@
-import { type Informer, type Informers, isBeingDeleted, PODS, type Pod } from '@tidegate/kube';
+import { isBeingDeleted, PODS, type Pod } from '@tidegate/kube';
 import { ROUTER_LABEL } from '../../api/index.ts';
+import type { IngressContext } from '../context.ts';
+import { NamespacedInformers, namespacesOf } from '../provision/index.ts';
 
 const ROUTER_INDEX = 'ingress/router';
 const NODE_INDEX = 'ingress/node';
 
 /** Index of router pods by router and by node. */
 export class RouterPods {
-  readonly informer: Informer<Pod>;
+  readonly all: NamespacedInformers<Pod>;
 
-  constructor(informers: Informers) {
-    this.informer = informers.for(PODS, { labelSelector: ROUTER_LABEL });
-    this.informer.addIndex(ROUTER_INDEX, indexByRouter);
-    this.informer.addIndex(NODE_INDEX, indexByNode);
+  constructor({ informers, routerPolicy = {} }: Pick<IngressContext, 'informers' | 'routerPolicy'>) {
+    this.all = new NamespacedInformers(informers, PODS, namespacesOf(routerPolicy));
+    this.all.addIndex(ROUTER_INDEX, indexByRouter);
+    this.all.addIndex(NODE_INDEX, indexByNode);
   }
 
   of(router: string): Pod[] {
-    return this.informer.cache.byIndex(ROUTER_INDEX, router);
+    return this.all.byIndex(ROUTER_INDEX, router);
   }
 
   on(node: string): Pod[] {
-    return this.informer.cache.byIndex(NODE_INDEX, node);
+    return this.all.byIndex(NODE_INDEX, node);
   }
 }
 

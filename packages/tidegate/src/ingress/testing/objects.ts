@@ -1,5 +1,7 @@
 /** Short constructors of Kubernetes objects for tests. */
 import type { EndpointSlice, Ingress, KubeObject, Secret, Service } from '@tidegate/kube';
+import type { HostClaim } from '../../api/index.ts';
+import { newHostClaim } from '../ownership/index.ts';
 
 export const CLASS = 'gold';
 
@@ -15,6 +17,19 @@ export interface IngressFields {
   defaultBackend?: string;
   tls?: { hosts?: string[]; secretName?: string }[];
 }
+
+/** A recorded claim. `since` is a number of seconds before the newest Ingress. */
+export const hostClaim = (
+  host: string,
+  namespace: string,
+  { className = CLASS, since = 0 }: { className?: string; since?: number } = {},
+): HostClaim =>
+  newHostClaim({
+    ingressClassName: className,
+    host,
+    namespace,
+    since: new Date(NEWEST - since * 1000).toISOString(),
+  });
 
 const NEWEST = Date.parse('2026-01-01T00:00:00Z');
 

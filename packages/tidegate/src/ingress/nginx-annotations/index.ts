@@ -1,0 +1,13 @@
+/**
+ * The annotations of ingress-nginx, as data. Each is in exactly one table: `honored.ts` (Tidegate does what it asks for),
+ * `refused.ts` (it protects something, and Tidegate does not do what it asks for) or `ignored.ts` (Tidegate does without
+ * it). Admission, the compiler and the documentation read these tables. To implement an annotation, move its entry.
+ *
+ * An Ingress has `nginx.ingress.kubernetes.io/auth-url`: `read.ts` finds it in the table of refused ones and returns a
+ * problem, and that the Ingress is closed. Admission rejects an Ingress with this problem. If it exists nevertheless, its
+ * routes respond with 503, and the problem becomes an event.
+ */
+export { HONORED } from './honored.ts';
+export { IGNORED } from './ignored.ts';
+export { type NginxAnnotations, readNginxAnnotations } from './read.ts';
+export { REFUSED } from './refused.ts';

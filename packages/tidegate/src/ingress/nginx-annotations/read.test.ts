@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { HONORED, IGNORED, REFUSED, readNginxAnnotations } from './index.ts';
+
+const PREFIX = 'nginx.ingress.kubernetes.io/';
+const read = (annotations: Record<string, string>, prefix = PREFIX) =>
+  readNginxAnnotations(
+    Object.fromEntries(Object.entries(annotations).map(([name, value]) => [prefix + name, value])),
+  );
+
+describe('the tables of annotations', () => {
+  it('have each annotation once', () => {
+    const names = [HONORED, REFUSED, IGNORED].flatMap((table) => [...table.keys()]);
+    expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+    // 136 annotations of the last version of ingress-nginx, 8 of earlier ones, and one that was only proposed.
+    expect(names.length).toBe(145);
+  });
+
+  it('explain themselves in sentences', () => {
+    for (const { asks, instead } of REFUSED.values()) {
+      expect(asks).toMatch(/[a-z]$/);
+      expect(instead).toMatch(/^[A-Z].*\.$/);
+    }
+    for (const { effect, instead = 'None.' } of IGNORED.values())
+      for (const text of [effect, instead]) expect(text).toMatch(/^[A-Z].*\.$/);
+  });
+});
+
+describe('annotations of ingress-nginx', () => {
+  it.each([
+    ...['auth-type', 'auth-url', 'auth-tls-secret', 'allowlist-source-range', 'whitelist-source-range'],
+    ...['denylist-source-range', 'satisfy', 'limit-rps', 'limit-connections', 'enable-modsecurity'],
+    ...['configuration-snippet', 'server-snippet', 'auth-new', 'limit-new', 'any-source-range'],
+  ])('%s is refused with what it asks for and what to do', (name) => {
+    const { refused, ignored } = read({ [name]: 'x' });
+    expect(ignored).toEqual([]);
+    expect(refused).toEqual([
+      {
+        annotation: PREFIX + name,
+        message: expect.stringMatching(
+          /^nginx\.ingress\.kubernetes\.io\/\S+ asks for .+\. Tidegate does not support it, .+ 503\. .+ Then remove the annotation\.$/,
+        ),
+      },
+    ]);
+  });
+
+  it.each([
+    ['enable-modsecurity', 'false'],
+    ['enable-global-auth', 'false'],
+    ['auth-tls-verify-client', 'off'],
+    ['proxy-ssl-verify', 'off'],
+    ['limit-rps', '0'],
+  ])('%s: %j asks for nothing', (name, value) => {
+    expect(read({ [name]: value })).toMatchObject({ refused: [], ignored: [], closesHosts: false });
+  });
+
+  it.each(['example.com/', 'ingress.kubernetes.io/', 'tidegate.io/'])(
+    'are refused with the prefix %s too if they control access',
+    (prefix) => {
+      expect(read({ 'whitelist-source-range': '10.0.0.0/8' }, prefix).refused).toHaveLength(1);
+      expect(read({ 'auth-url': 'http://a' }, prefix).refused).toHaveLength(1);
+      expect(read({ 'rewrite-target': '/', 'auth-new': 'x' }, prefix)).toMatchObject({
+        refused: [],
+        ignored: [],
+      });
+    },
+  );
+
+  it('close the whole host if ingress-nginx applies them to it', () => {
+    expect(read({ 'auth-tls-secret': 'a/b' }).closesHosts).toBe(true);
+    expect(read({ 'server-snippet': 'deny all;' }).closesHosts).toBe(true);
+    expect(read({ 'auth-url': 'http://a' }).closesHosts).toBe(false);
+  });
+
+  it('are ignored with a reason and what to do otherwise', () => {
+    expect(read({ 'server-alias': 'b.io', 'no-such': '1' }).ignored).toEqual([
+      {
+        annotation: `${PREFIX}no-such`,
+        message: `Tidegate ignores ${PREFIX}no-such. It is not an annotation of ingress-nginx.`,
+      },
+      {
+        annotation: `${PREFIX}server-alias`,
+        message: `Tidegate ignores ${PREFIX}server-alias. The other names are not served. Write a rule for each of them in the Ingress.`,
+      },
+    ]);
+  });
+
+  it('are reported up to a number', () => {
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`x-${i}`, '']));
+    const { ignored } = read(many);
+    expect(ignored).toHaveLength(20);
+    expect(ignored.at(-1)?.message).toMatch(/So are 980 more annotations\.$/);
+  });
+
+  it('do not look up names in prototypes', () => {
+    expect(read({ constructor: 'x', toString: 'y' }).refused).toEqual([]);
+  });
+});

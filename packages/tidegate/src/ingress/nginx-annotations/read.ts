@@ -1,0 +1,77 @@
+import { HONORED } from './honored.ts';
+import { IGNORED } from './ignored.ts';
+import { REFUSED, type Refused, refusedIfUnknown } from './refused.ts';
+
+const PREFIX = 'nginx.ingress.kubernetes.io/';
+
+/** An Ingress can have thousands of annotations. Each of these becomes an event and a warning. */
+const MOST_REPORTED = 20;
+
+/** A finding about one annotation. */
+export interface Finding {
+  /** With its prefix. */
+  readonly annotation: string;
+  readonly message: string;
+}
+
+/** What the annotations of ingress-nginx on an Ingress mean to Tidegate. */
+export interface NginxAnnotations {
+  /** By annotation of Tidegate: the annotation of ingress-nginx to read in its place. */
+  readonly aliases: ReadonlyMap<string, string>;
+  readonly refused: readonly Finding[];
+  readonly ignored: readonly Finding[];
+  /** Whether a refused annotation concerns all paths of the hosts of the Ingress. */
+  readonly closesHosts: boolean;
+}
+
+const NOTHING: NginxAnnotations = { aliases: new Map(), refused: [], ignored: [], closesHosts: false };
+
+export function readNginxAnnotations(annotations: Readonly<Record<string, string>>): NginxAnnotations {
+  const names = Object.keys(annotations).sort();
+  // Most Ingresses have none.
+  if (!names.some((name) => name.includes('/'))) return NOTHING;
+  const aliases = new Map<string, string>();
+  const ignored: Finding[] = [];
+  const refused: (Finding & { rule: Refused })[] = [];
+  for (const annotation of names) {
+    const rule = refusalOf(annotation);
+    const own = annotation.startsWith(PREFIX) ? annotation.slice(PREFIX.length) : undefined;
+    const honored = own === undefined ? undefined : HONORED.get(own);
+    if (rule !== undefined) {
+      if (!rule.off.includes(annotations[annotation]!.trim()))
+        refused.push({ annotation, rule, message: refusedMessage(annotation, rule) });
+    } else if (honored !== undefined) aliases.set(honored.as, annotation);
+    else if (own !== undefined) ignored.push({ annotation, message: ignoredMessage(annotation, own) });
+  }
+  return {
+    aliases,
+    refused: atMost(refused),
+    ignored: atMost(ignored),
+    closesHosts: refused.some(({ rule }) => rule.wholeHost),
+  };
+}
+
+/** Without the prefix of ingress-nginx, only names count that cannot mean anything else. */
+function refusalOf(annotation: string): Refused | undefined {
+  const name = annotation.slice(annotation.lastIndexOf('/') + 1);
+  const rule = REFUSED.get(name);
+  if (annotation === `${PREFIX}${name}`)
+    return HONORED.has(name) || IGNORED.has(name) ? undefined : (rule ?? refusedIfUnknown(name));
+  return annotation.includes('/') && rule?.anyPrefix === true ? rule : undefined;
+}
+
+const refusedMessage = (annotation: string, { asks, instead }: Refused): string =>
+  `${annotation} asks for ${asks}. Tidegate does not support it, and does not serve the Ingress without it: requests get the response 503. ${instead} Then remove the annotation.`;
+
+function ignoredMessage(annotation: string, name: string): string {
+  const { effect, instead } = IGNORED.get(name) ?? { effect: 'It is not an annotation of ingress-nginx.' };
+  return [`Tidegate ignores ${annotation}. ${effect}`, ...(instead === undefined ? [] : [instead])].join(' ');
+}
+
+function atMost(findings: readonly Finding[]): Finding[] {
+  const shown = findings.slice(0, MOST_REPORTED).map(({ annotation, message }) => ({ annotation, message }));
+  const [last] = shown.slice(-1);
+  const more = findings.length - shown.length;
+  if (last === undefined || more === 0) return shown;
+  return [...shown.slice(0, -1), { ...last, message: `${last.message} So are ${more} more annotations.` }];
+}
