@@ -11,6 +11,8 @@ export const ANSWER_TEXTS: Readonly<Record<number, string>> = {
   405: 'method not allowed',
   408: 'request timeout',
   413: 'request body too large',
+  414: 'request target too long',
+  431: 'request headers too large',
   500: 'internal server error',
   501: 'not implemented',
   502: 'bad gateway',

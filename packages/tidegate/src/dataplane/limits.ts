@@ -19,5 +19,46 @@ export const CLIENT_HEADERS_MS = 60_000;
 /** How long a client may pause while it sends a request body or reads a response. */
 export const CLIENT_STALL_MS = 60_000;
 
-/** The size of all headers of a request: nginx counts in buffers, each of which holds whole header lines. */
-export const HEADER_BUFFERS = { count: 4, bytes: 16 * 1024 } as const;
+/** The size of the request line and of each header line, with the line end. Beyond it, the response is 414 or 431. */
+export const MAX_LINE_BYTES = 16 * 1024;
+
+/** The size of the request line and all headers. Beyond it, the response is 431. */
+export const MAX_HEAD_BYTES = 64 * 1024;
+
+/** The length of the Connection header. Each name in it costs time. */
+export const MAX_CONNECTION_BYTES = 256;
+
+/** The number of headers. Beyond it, the response is 431. Both nginx and Node.js have higher limits of their own. */
+export const MAX_HEADERS = 500;
+
+/**
+ * The methods that are forwarded: those that the HTTP parser of Node.js knows. CONNECT would open a tunnel past the routes,
+ * and TRACE echoes the headers, and would show scripts what they must not see, for example cookies.
+ */
+export const METHODS: ReadonlySet<string> = new Set([
+  ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'ACL', 'BIND', 'CHECKOUT', 'COPY', 'LINK'],
+  ...[
+    'LOCK',
+    'M-SEARCH',
+    'MERGE',
+    'MKACTIVITY',
+    'MKCALENDAR',
+    'MKCOL',
+    'MOVE',
+    'NOTIFY',
+    'PROPFIND',
+    'PROPPATCH',
+  ],
+  ...[
+    'PURGE',
+    'REBIND',
+    'REPORT',
+    'SEARCH',
+    'SOURCE',
+    'SUBSCRIBE',
+    'UNBIND',
+    'UNLINK',
+    'UNLOCK',
+    'UNSUBSCRIBE',
+  ],
+]);

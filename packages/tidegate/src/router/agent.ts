@@ -9,6 +9,7 @@ import {
   sleep,
   splitKey,
 } from '@tidegate/kube';
+import { HOST_CLAIMS } from '../api/index.ts';
 import type { Listening } from '../dataplane/driver.ts';
 import { Compiler } from '../ingress/compile/index.ts';
 import type { Certificate, Changes } from '../ingress/model.ts';
@@ -53,7 +54,9 @@ export class Agent {
     this.#options = options;
     // Until the L7Router is synced, the router serves no hosts (other than the routes for all hosts).
     const hosts = router === undefined ? undefined : [];
-    this.#compiler = new Compiler({ classNames, hosts, now: () => clock.now() });
+    // A router with an L7Router belongs to a manager, which records claims.
+    const claimsRequired = router !== undefined;
+    this.#compiler = new Compiler({ classNames, hosts, claimsRequired, now: () => clock.now() });
     this.#informers = new Informers(client, { transform: withoutManagedFields, clock, random, log });
     this.#names = new ExternalNames({ resolve, onChange: () => touch('endpoints'), clock, log });
     this.#secrets = new SecretWatches({
@@ -143,12 +146,15 @@ export class Agent {
   async #synced(signal: AbortSignal): Promise<void> {
     const { client, clock, random, log } = this.#options;
     const slices = await endpointSlices({ client, clock, random, log }, signal);
+    // A cluster without a manager may not have the kind.
+    const claims = this.#ownRouter !== undefined || (await client.discovery.serves(HOST_CLAIMS));
     await Promise.all([
       feed({
         informers: this.#informers,
         compiler: this.#compiler,
         slices,
         nodes: this.#nodes,
+        claims,
         touch: (what) => this.#programmer.touch(what),
       }),
       this.#ownRouter?.known,
@@ -172,7 +178,7 @@ export class Agent {
 
   /** Lets the compiler use a certificate of the stored table until its Secret is synced. */
   #remember({ secret: key, certificate, key: privateKey }: Certificate): void {
-    if (this.#remembered.has(key)) return;
+    if (this.#remembered.has(key) || certificate === '') return;
     this.#remembered.add(key);
     const { namespace, name } = splitKey(key);
     const encode = (text: string): string => Buffer.from(text).toString('base64');

@@ -9,6 +9,7 @@ import {
   type Resource,
   SERVICES,
 } from '@tidegate/kube';
+import { HOST_CLAIMS } from '../api/index.ts';
 import type { Compiler, Inputs } from '../ingress/compile/index.ts';
 import { nodesOfSlice } from '../scope/index.ts';
 import { nodeOfEndpoint } from './endpoint-slices.ts';
@@ -21,6 +22,8 @@ interface FeedOptions {
   slices: Resource<EndpointSlice>;
   /** Only endpoints on these nodes are used; undefined: all. */
   nodes: PoolNodes | undefined;
+  /** Whether the cluster has HostClaims. */
+  claims: boolean;
   touch(what: 'endpoints' | 'routes'): void;
 }
 
@@ -32,6 +35,7 @@ export async function feed({
   compiler,
   slices: resource,
   nodes,
+  claims,
   touch,
 }: FeedOptions): Promise<void> {
   const follow = <K extends Exclude<keyof Inputs, 'Secret'>>(
@@ -66,6 +70,7 @@ export async function feed({
     follow('Ingress', INGRESSES, 'routes'),
     follow('IngressClass', INGRESS_CLASSES, 'routes'),
     follow('Service', SERVICES, 'routes'),
+    ...(claims ? [follow('HostClaim', HOST_CLAIMS, 'routes')] : []),
   ];
   await Promise.all([slices, ...others].map(({ informer }) => informer.synced));
 }

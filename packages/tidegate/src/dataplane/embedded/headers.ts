@@ -15,6 +15,12 @@ const HOP_BY_HOP = new Set([
   'http2-settings',
 ]);
 
+/**
+ * Endpoints with CGI or WSGI replace other characters by underscores, and would take `X_Real_IP` or `X.Real.IP` for the
+ * header that the router sets. nginx discards such names too.
+ */
+const PLAIN_NAME = /^[A-Za-z0-9-]+$/;
+
 /** Headers that the router sets itself: values from clients could be forged. CGI turns `proxy` into HTTP_PROXY. */
 const REPLACED = new Set([
   'expect',
@@ -37,7 +43,7 @@ export function requestHeaders(exchange: Exchange): FlatHeaders {
   const result: FlatHeaders = host === '' ? [] : ['Host', host];
   const cookies: string[] = [];
   eachHeader(request.rawHeaders, (name, value, lower) => {
-    if (lower.startsWith(':') || HOP_BY_HOP.has(lower) || REPLACED.has(lower) || named.has(lower)) return;
+    if (!PLAIN_NAME.test(name) || HOP_BY_HOP.has(lower) || REPLACED.has(lower) || named.has(lower)) return;
     if (lower === 'content-length' && !hasBody) return;
     // HTTP/2 may split the cookies into several headers; HTTP/1.1 requires a single one.
     if (lower === 'cookie') cookies.push(value);
@@ -57,10 +63,13 @@ export function responseHeaders(raw: FlatHeaders): FlatHeaders {
   const result: FlatHeaders = ['Server', SERVER];
   const named = namedByConnection(headerOf(raw, 'connection'));
   eachHeader(raw, (name, value, lower) => {
-    if (!HOP_BY_HOP.has(lower) && !named.has(lower) && lower !== 'server') result.push(name, value);
+    if (!HOP_BY_HOP.has(lower) && !named.has(lower) && !DISCARDED.has(lower)) result.push(name, value);
   });
   return result;
 }
+
+/** The router has its own value for `server`, and forwards trailers only for gRPC, where they need no announcement. */
+const DISCARDED = new Set(['server', 'trailer']);
 
 /** For HTTP/2, which requires names in lower case. */
 export function toObject(flat: FlatHeaders): Record<string, string | string[]> {
@@ -115,7 +124,7 @@ const NONE: ReadonlySet<string> = new Set();
 /**
  * Headers that the Connection header lists. They belong to the connection and are not forwarded (RFC 9110, 7.6.1).
  */
-function namedByConnection(connection: string | undefined): ReadonlySet<string> {
+export function namedByConnection(connection: string | undefined): ReadonlySet<string> {
   if (connection === undefined || connection === 'keep-alive') return NONE;
   return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
 }

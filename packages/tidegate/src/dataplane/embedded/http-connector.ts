@@ -109,11 +109,9 @@ class Relay implements Dispatcher.DispatchHandler {
     writeWithPatience(this.#exchange, chunk, controller);
   }
 
-  onResponseEnd(controller: Controller): void {
-    const { response } = this.#exchange;
-    const trailers = toFlat(controller.rawTrailers);
-    if (trailers.length > 0) addTrailers(this.#exchange, trailers);
-    response.end();
+  /** Trailers are discarded, as by nginx: few clients expect them. For gRPC they are forwarded. */
+  onResponseEnd(): void {
+    this.#exchange.response.end();
     this.#done();
   }
 
@@ -147,10 +145,4 @@ function kindOf(error: Error, sent: boolean): UpstreamFailure['kind'] {
     return 'timeout';
   }
   return sent ? 'broken' : 'connect';
-}
-
-function addTrailers({ response }: Exchange, trailers: string[]): void {
-  for (let at = 0; at + 1 < trailers.length; at += 2) {
-    response.addTrailers({ [trailers[at]!]: trailers[at + 1]! });
-  }
 }

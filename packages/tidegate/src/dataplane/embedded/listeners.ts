@@ -19,11 +19,10 @@ import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
 import type { KeyPair } from '@tidegate/kube/certificates';
 import type { Listening } from '../driver.ts';
-import { CLIENT_HEADERS_MS, CLIENT_IDLE_MS, HEADER_BUFFERS } from '../limits.ts';
+import { CLIENT_HEADERS_MS, CLIENT_IDLE_MS, MAX_HEAD_BYTES, MAX_HEADERS } from '../limits.ts';
 import { answer, rawAnswer } from './answer.ts';
 import { type ClientRequest, type ClientResponse, Exchange } from './exchange.ts';
 
-const MAX_HEADER_BYTES = HEADER_BUFFERS.count * HEADER_BUFFERS.bytes;
 /** How much a client of HTTP/2 may send before it waits for an acknowledgement. */
 const WINDOW_BYTES = 1024 * 1024;
 
@@ -42,8 +41,12 @@ export interface ListenerOptions {
 /** Statuses for error codes of the HTTP parser of Node.js, where it is not 400. */
 const PARSER_STATUSES: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
   HPE_INVALID_VERSION: 505,
 };
+
+/** The client continues although it has asked to close the connection. Node.js closes it after the response. */
+const AFTER_LAST = 'HPE_CLOSED_CONNECTION';
 
 /** The HTTP and HTTPS ports, with all their connections. */
 export class Listeners {
@@ -63,14 +66,14 @@ export class Listeners {
   constructor(options: ListenerOptions) {
     this.#options = options;
     // Node.js would answer a request without a Host header itself, with another text: `refusal.ts` does it.
-    this.#http = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requireHostHeader: false });
+    this.#http = createServer({ maxHeaderSize: MAX_HEAD_BYTES, requireHostHeader: false });
     const secure: SecureServerOptions & Pick<ServerOptions, 'maxHeaderSize' | 'requireHostHeader'> = {
       allowHTTP1: true,
       cert: options.defaultCertificate.certificate,
       key: options.defaultCertificate.key,
       settings: { initialWindowSize: WINDOW_BYTES },
       SNICallback: (name, done) => done(null, options.contextFor(name)),
-      maxHeaderSize: MAX_HEADER_BYTES,
+      maxHeaderSize: MAX_HEAD_BYTES,
       requireHostHeader: false,
     };
     this.#https = createSecureServer(secure);
@@ -129,11 +132,16 @@ export class Listeners {
   }
 
   #serve(server: Server | Http2SecureServer, secure: boolean): void {
-    const timeouts = server as Pick<Server, 'keepAliveTimeout' | 'headersTimeout' | 'requestTimeout'>;
-    timeouts.keepAliveTimeout = CLIENT_IDLE_MS;
-    timeouts.headersTimeout = CLIENT_HEADERS_MS;
+    const limits = server as Pick<
+      Server,
+      'keepAliveTimeout' | 'headersTimeout' | 'requestTimeout' | 'maxHeadersCount'
+    >;
+    limits.keepAliveTimeout = CLIENT_IDLE_MS;
+    limits.headersTimeout = CLIENT_HEADERS_MS;
     // There is no limit for a whole body; RequestBody limits the pauses within it.
-    timeouts.requestTimeout = 0;
+    limits.requestTimeout = 0;
+    // Node.js would discard further headers, but `refusal.ts` must see that there are too many.
+    limits.maxHeadersCount = MAX_HEADERS + 1;
     server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
@@ -142,10 +150,13 @@ export class Listeners {
     server.once('listening', () => {
       port = portOf(server);
     });
-    server.on('request', (request: ClientRequest, response: ClientResponse) => {
+    const take = (request: ClientRequest, response: ClientResponse): void => {
       if ('stream' in request) stopWhenAnswered(request);
       this.#take(new Exchange(request, response, { secure, port }));
-    });
+    };
+    server.on('request', take);
+    // Node.js would answer with 417. nginx ignores expectations that it does not know.
+    server.on('checkExpectation', take);
     // Without this listener Node.js closes the connection of HTTP/1.1 without a response.
     server.on('connect', (request: ClientRequest, client: Socket | Http2ServerResponse) => {
       if ('stream' in request) (client as Http2ServerResponse).writeHead(405).end();
@@ -159,11 +170,20 @@ export class Listeners {
     });
   }
 
-  /** Answers a request that Node.js cannot parse, unless another response has begun on the connection. */
+  /** Answers a request that Node.js cannot parse, unless its response has begun. */
   #rejectUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
-    const isAnswering = this.#current.get(socket)?.response.headersSent === true;
-    if (!socket.writable || isAnswering) socket.destroy(error);
-    else socket.end(rawAnswer(PARSER_STATUSES[error.code ?? ''] ?? 400), () => socket.destroy());
+    const { request, response } = this.#current.get(socket) ?? {};
+    const reject = (): void => {
+      if (socket.writable)
+        socket.end(rawAnswer(PARSER_STATUSES[error.code ?? ''] ?? 400), () => socket.destroy());
+    };
+    if (error.code === AFTER_LAST && request !== undefined) return;
+    if (!socket.writable) socket.destroy(error);
+    // The error is in what follows the current request. That request gets its own response first.
+    else if (request?.complete === true && response?.writableFinished === false)
+      response.once('finish', reject);
+    else if (request?.complete === false && response?.headersSent === true) socket.destroy(error);
+    else reject();
   }
 
   #upgrade(

@@ -47,6 +47,8 @@ const HEADERS = {
   Forwarded: '""',
   // CGI would turn it into the environment variable HTTP_PROXY.
   Proxy: '""',
+  // nginx discards the trailers themselves.
+  Trailer: '""',
 };
 
 const headers = (directive: string, all: Record<string, string>): string[] =>
@@ -56,6 +58,7 @@ const CONNECTION = {
   Connection: '$tidegate_connection',
   Upgrade: '$tidegate_upgrade',
   'HTTP2-Settings': '""',
+  'Proxy-Connection': '""',
 };
 
 /** Without it nginx would send the name of its upstream block. Pseudo-headers come first, so this wins over Host. */
@@ -70,6 +73,8 @@ const PROXY = [
   'proxy_buffer_size 16k;',
   'proxy_buffers 8 16k;',
   'proxy_redirect off;',
+  // nginx discards the trailers themselves.
+  'proxy_hide_header Trailer;',
   // nginx does not retry methods that are not idempotent.
   'proxy_next_upstream error timeout;',
   'proxy_ssl_server_name on;',

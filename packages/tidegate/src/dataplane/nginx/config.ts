@@ -1,6 +1,12 @@
 import type { AccessLogEntry } from '../access-log.ts';
 import { identityHost } from '../answers.ts';
-import { CLIENT_HEADERS_MS, CLIENT_IDLE_MS, CLIENT_STALL_MS, HEADER_BUFFERS } from '../limits.ts';
+import {
+  CLIENT_HEADERS_MS,
+  CLIENT_IDLE_MS,
+  CLIENT_STALL_MS,
+  MAX_HEAD_BYTES,
+  MAX_LINE_BYTES,
+} from '../limits.ts';
 import { location, NGINX_UPSTREAM_BLOCKS } from './config-locations.ts';
 import { luaSettings } from './lua-settings.ts';
 
@@ -35,6 +41,12 @@ export type Dictionary = 'hosts' | 'upstreams' | 'certificates';
 export const CONTROL_SOCKET = 'control/socket';
 export const PID_FILE = 'nginx.pid';
 
+/**
+ * A buffer holds whole lines. Lua counts the bytes of all lines, so there are enough buffers for a head of any allowed size,
+ * even if each of them is only half full.
+ */
+const HEADER_BUFFERS = (2 * MAX_HEAD_BYTES) / MAX_LINE_BYTES + 1;
+
 /** Limits for request bodies without a Content-Length; see `lua/tidegate/body.lua`. */
 const BODY_SIZES = [20, 25, 30].map((power) => 2 ** power);
 
@@ -43,6 +55,7 @@ const BODY_SIZES = [20, 25, 30].map((power) => 2 ** power);
  * named one. No request of a client can have this path: it contains spaces and `#`.
  */
 const UNREADABLE = '/ unreadable request #';
+const TOO_LARGE = '/ headers too large #';
 
 /** The only nginx.conf. It never changes while nginx runs: routes are data in shared dictionaries, not configuration. */
 export function nginxConfig(inputs: ConfigInputs): string {
@@ -85,11 +98,13 @@ ${accessLog(inputs)}
   keepalive_requests 1000000;
   client_max_body_size 0;
   client_body_buffer_size 64k;
-  large_client_header_buffers ${HEADER_BUFFERS.count} ${HEADER_BUFFERS.bytes};
+  large_client_header_buffers ${HEADER_BUFFERS} ${MAX_LINE_BYTES};
   client_header_timeout ${CLIENT_HEADERS_MS}ms;
   client_body_timeout ${CLIENT_STALL_MS}ms;
   send_timeout ${CLIENT_STALL_MS}ms;
-  underscores_in_headers on;
+  # Endpoints with CGI or WSGI would take X_Real_IP for X-Real-IP: only letters, digits and hyphens are allowed in names.
+  underscores_in_headers off;
+  ignore_invalid_headers on;
   merge_slashes off;
 ${timeouts(inputs)}
 
@@ -167,7 +182,8 @@ function locations(secure: 'true' | 'false'): string {
   );
   return `    log_by_lua_block { tidegate.ended() }
     error_page 405 408 413 500 501 502 503 504 @failed;
-    error_page 400 414 494 505 "${UNREADABLE}";
+    error_page 400 414 505 "${UNREADABLE}";
+    error_page 494 "${TOO_LARGE}";
 ${location('/', `tidegate.serve(${secure})`, { pass: 'proxy_pass http://tidegate_http;' })}
 ${location('@https', undefined, { pass: 'proxy_pass https://tidegate_https;' })}
 ${location('@grpc', undefined, { pass: 'grpc_pass grpc://tidegate_grpc;' })}
@@ -181,7 +197,17 @@ ${measured.join('\n')}
       set $tidegate_protocol "";
       set $tidegate_ingress "";
       set $tidegate_service "";
-      content_by_lua_block { tidegate.answer(ngx.status == 505 and 505 or 400) }
+      set $tidegate_refusal "";
+      content_by_lua_block { tidegate.answer((ngx.status == 414 or ngx.status == 505) and ngx.status or 400) }
+    }
+    location = "${TOO_LARGE}" {
+      internal;
+      content_by_lua_block { tidegate.answer(431) }
+    }
+    # Where the head of the request ends is in doubt: nothing that follows may be read as the next request.
+    location @refused {
+      keepalive_timeout 0;
+      content_by_lua_block { tidegate.answer(tonumber(ngx.var.tidegate_refusal)) }
     }`;
 }
 

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { smallDisk } from '@tidegate/disk/testing';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { findNginx } from './find-nginx.ts';
 
 let directory: string;
@@ -33,6 +34,17 @@ describe('the search for nginx', () => {
     const found = await findNginx([join(directory, 'none'), path]);
     expect(found).toMatchObject({ reason: expect.stringContaining(`${path} cannot be run (`) });
     expect(found).toMatchObject({ reason: expect.stringContaining(why) });
+  });
+
+  it('reports a directory for temporary files that is full, or cannot be written', async () => {
+    const disk = await smallDisk();
+    disk.fill();
+    vi.stubEnv('TMPDIR', disk.directory);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const reason = `nginx cannot be run: no space left on the file system of ${disk.directory}: free some space and try again`;
+    expect(await findNginx()).toEqual({ reason, missing: `${reason}, or use the embedded data plane` });
+    vi.stubEnv('TMPDIR', join(directory, 'none'));
+    expect(await findNginx()).toMatchObject({ reason: expect.stringContaining('set TMPDIR to a directory') });
   });
 
   it('reports an nginx without the Lua module', async () => {

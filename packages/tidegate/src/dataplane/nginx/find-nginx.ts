@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { diskFailure, isDiskErrno } from '@tidegate/disk';
 
 /** An nginx that has all required modules. */
 export interface NginxBinary {
@@ -12,9 +13,12 @@ export interface NginxBinary {
 }
 
 /** `missing` is a sentence with the reason and what to do; `reason` is the reason alone. */
-export type NginxSearch =
-  | { readonly nginx: NginxBinary }
-  | { readonly missing: string; readonly reason: string };
+export type NginxSearch = { readonly nginx: NginxBinary } | Missing;
+
+interface Missing {
+  readonly missing: string;
+  readonly reason: string;
+}
 
 const PLACES = ['/usr/sbin/nginx', '/usr/bin/nginx'];
 const MODULES = ['ndk_http_module.so', 'ngx_http_lua_module.so'];
@@ -38,17 +42,33 @@ export async function findNginx(places: readonly string[] = PLACES): Promise<Ngi
   const nginx = { path, modules: MODULES.map((name) => join(folder, name)) };
   if (!nginx.modules.every((module) => existsSync(module))) return missing('nginx has no Lua module');
   const wrong = await tryLua(nginx);
-  return wrong === undefined ? { nginx } : missing(`nginx cannot run Lua (${wrong})`);
+  return wrong ?? { nginx };
 }
 
-const missing = (reason: string): { missing: string; reason: string } => ({
+const missing = (reason: string): Missing => ({
   reason,
   missing: `${reason}: install the packages ${PACKAGES}, or use the embedded data plane`,
 });
 
-/** Resolves with an error message, or undefined if all parts work together. */
-async function tryLua({ path, modules }: NginxBinary): Promise<string | undefined> {
-  const directory = mkdtempSync(join(tmpdir(), 'tidegate-nginx-'));
+/** Packages do not help if nginx has no place for its files. */
+function withoutPlace(cause: unknown): Missing {
+  const reason = `nginx cannot be run: ${placeProblem(cause)}`;
+  return { reason, missing: `${reason}, or use the embedded data plane` };
+}
+
+const placeProblem = (cause: unknown): string =>
+  isDiskErrno(cause)
+    ? diskFailure(tmpdir(), cause).message
+    : `its files cannot be written to ${tmpdir()} (${(cause as Error).message}); set TMPDIR to a directory that can be written`;
+
+/** Resolves with what is wrong, or undefined if all parts work together. */
+async function tryLua({ path, modules }: NginxBinary): Promise<Missing | undefined> {
+  let directory: string;
+  try {
+    directory = mkdtempSync(join(tmpdir(), 'tidegate-nginx-'));
+  } catch (error) {
+    return withoutPlace(error);
+  }
   const config = join(directory, 'nginx.conf');
   try {
     writeFileSync(
@@ -67,7 +87,9 @@ http {
     await promisify(execFile)(path, ['-c', config], { timeout: TIMEOUT_MS });
     return undefined;
   } catch (error) {
-    return (error as Error).message.split('\n').find((line) => line.includes('[e')) ?? String(error);
+    if (isDiskErrno(error)) return withoutPlace(error);
+    const lines = (error as Error).message.split('\n');
+    return missing(`nginx cannot run Lua (${lines.find((line) => line.includes('[e')) ?? String(error)})`);
   } finally {
     rmSync(directory, { recursive: true });
   }

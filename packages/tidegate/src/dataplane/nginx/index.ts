@@ -12,7 +12,7 @@
  * needs if its version has changed (`entries.lua`). A worker cannot serve an older generation after that write, so the
  * change is acknowledged as soon as the control request succeeds.
  *
- * A request: `lua/tidegate/serve.lua` validates host and path (`request.lua`) and finds the route (`match.lua`) -> it
+ * A request: `lua/tidegate/serve.lua` validates the head (`head.lua`), host and path (`request.lua`) and finds the route (`match.lua`) -> it
  * chooses an upstream by weight and checks the body limit (`body.lua`) -> nginx asks `balance.lua` for an endpoint, again
  * after each failed attempt (`endpoints.lua`, `failure.lua`) -> nginx proxies the request -> `ended.lua` counts it.
  *

@@ -1,5 +1,13 @@
 import { ANSWER_HEADERS, ANSWER_TEXTS } from '../answers.ts';
-import { ENDPOINT_BACKOFF_MS, MAX_TRIES } from '../limits.ts';
+import {
+  ENDPOINT_BACKOFF_MS,
+  MAX_CONNECTION_BYTES,
+  MAX_HEAD_BYTES,
+  MAX_HEADERS,
+  MAX_LINE_BYTES,
+  MAX_TRIES,
+  METHODS,
+} from '../limits.ts';
 import { DURATION_BUCKETS_MS, MAX_SERIES, OTHER } from '../traffic-metrics.ts';
 
 type LuaValue =
@@ -36,6 +44,11 @@ export function luaSettings(options: LuaOptions): string {
     initial_table: options.initialTable,
     answer_texts: ANSWER_TEXTS,
     answer_headers: ANSWER_HEADERS,
+    max_line_bytes: MAX_LINE_BYTES,
+    max_head_bytes: MAX_HEAD_BYTES,
+    max_headers: MAX_HEADERS,
+    max_connection_bytes: MAX_CONNECTION_BYTES,
+    methods: Object.fromEntries([...METHODS].map((method) => [method, true])),
     max_tries: MAX_TRIES,
     first_backoff_seconds: ENDPOINT_BACKOFF_MS.first / 1000,
     max_backoff_seconds: ENDPOINT_BACKOFF_MS.max / 1000,

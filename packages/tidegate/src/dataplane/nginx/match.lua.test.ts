@@ -25,6 +25,7 @@ const SCRIPT = `
   return result`;
 
 let made = 0;
+const namespace = fc.constantFrom('n', 'm');
 const route = fc
   .record({
     path: fc.constantFrom('/', '/a', '/a/b', '/ab', '/a/b/c'),
@@ -34,24 +35,24 @@ const route = fc
       { name: 'y', value: '2' },
     ]),
   })
-  .map((parts): Route => ({ ...parts, action: newAction() }));
-const newAction = () => ({
+  .chain((parts) => namespace.map((each): Route => ({ ...parts, action: newAction(each) })));
+const newAction = (of: string) => ({
   backends: [{ upstream: 'p', weight: 1 }],
   limits: {},
-  source: { kind: 'Ingress' as const, namespace: 'n', name: `rule ${made++}`, rule: 0, path: 0 },
+  source: { kind: 'Ingress' as const, namespace: of, name: `rule ${made++}`, rule: 0, path: 0 },
 });
 const host = fc
   .record({
     host: fc.constantFrom('', 'a.io', '*.io', 'b.a.io', '*.a.io'),
     routes: fc.array(route, { maxLength: 5 }).map((routes) => routes.sort(comparePrecedence)),
-    hasFallback: fc.boolean(),
+    namespace,
+    fallbackOf: fc.option(namespace, { nil: undefined }),
     redirectToHttps: fc.boolean(),
   })
   .map(
-    ({ hasFallback, ...parts }): HostRoutes => ({
-      namespace: 'n',
+    ({ fallbackOf, ...parts }): HostRoutes => ({
       ...parts,
-      ...(hasFallback && { fallback: newAction() }),
+      ...(fallbackOf !== undefined && { fallback: newAction(fallbackOf) }),
     }),
   );
 const request = fc.record({

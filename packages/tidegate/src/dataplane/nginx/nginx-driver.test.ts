@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
 import { connect } from 'node:http2';
 import type { AddressInfo } from 'node:net';
@@ -268,7 +268,7 @@ const optionsIn = (directory: string): NginxOptions => ({
   workers: 2,
 });
 
-const runtimeOf = (directory: string): string => readFileSync(join(directory, 'nginx.runtime'), 'utf8');
+const runtimeOf = (directory: string): string => readlinkSync(join(directory, 'nginx.runtime'));
 
 function isAlive(pid: number): boolean {
   try {

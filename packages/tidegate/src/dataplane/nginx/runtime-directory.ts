@@ -1,8 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isErrno, writeFileAtomically } from '@tidegate/disk';
+import { isErrno } from '@tidegate/disk';
 import { CONTROL_SOCKET, PID_FILE } from './config.ts';
 
 /**
@@ -15,13 +15,13 @@ export function makeRuntimeDirectory(directory: string): string {
   mkdirSync(join(runtime, CONTROL_SOCKET, '..'), { mode: 0o700 });
   mkdirSync(join(runtime, 'temporary'), { mode: 0o711 });
   chmodSync(runtime, 0o711);
-  writeFileAtomically(noteFile(directory), runtime, 0o600);
+  note(runtime, directory);
   return runtime;
 }
 
 /** Stops an nginx whose agent was killed, and removes its files. Otherwise it would still hold the ports. */
 export async function endFormer(directory: string): Promise<void> {
-  const runtime = read(noteFile(directory));
+  const runtime = noted(directory);
   if (runtime === undefined) return;
   const pid = Number(read(join(runtime, PID_FILE)));
   if (pid > 0 && (await isNginx('master', pid))) {
@@ -37,6 +37,23 @@ export function removeRuntimeDirectory(runtime: string, directory: string): void
 }
 
 const noteFile = (directory: string): string => join(directory, 'nginx.runtime');
+
+/** A symbolic link, because it needs no space: a router must be able to restart on a full disk. */
+function note(runtime: string, directory: string): void {
+  rmSync(noteFile(directory), { force: true });
+  symlinkSync(runtime, noteFile(directory));
+}
+
+function noted(directory: string): string | undefined {
+  try {
+    return readlinkSync(noteFile(directory));
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return undefined;
+    // Version 0.1 wrote a file.
+    if (isErrno(error, 'EINVAL')) return read(noteFile(directory));
+    throw error;
+  }
+}
 
 /** Another process may have the pid by now. nginx overwrites its command line with its role, which identifies it. */
 export const isNginx = async (role: 'master' | 'worker', pid: number): Promise<boolean> =>

@@ -53,7 +53,12 @@ export class RecordingDriver implements Driver {
     return Object.fromEntries(entries);
   }
 
+  /** The hosts with routes. */
   hosts(): string[] {
-    return [...this.table.hosts.values()].map(({ host }) => host).sort();
+    const hosts = [...this.table.hosts.values()];
+    return hosts
+      .filter(({ routes, fallback }) => routes.length > 0 || fallback !== undefined)
+      .map(({ host }) => host)
+      .sort();
   }
 }

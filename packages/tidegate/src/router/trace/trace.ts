@@ -1,5 +1,5 @@
 import { type Ingress, type IngressClass, keyOf, type Secret, type Service } from '@tidegate/kube';
-import type { L7Router } from '../../api/index.ts';
+import type { HostClaim, L7Router } from '../../api/index.ts';
 import { Compiler, classNameOf, type IngressProblem } from '../../ingress/compile/index.ts';
 import {
   applyDelta,
@@ -25,6 +25,8 @@ export interface TraceObjects extends ScopeObjects {
   /** Only the Secrets to check. Problems of other certificates are not reported. */
   secrets: readonly Secret[];
   routers: readonly L7Router[];
+  /** Undefined if the cluster has none, or if they cannot be read. Then the oldest Ingress owns a host. */
+  claims: readonly HostClaim[] | undefined;
 }
 
 /** The request to trace. */
@@ -86,12 +88,14 @@ export function trace(objects: TraceObjects, question: TraceQuestion, now: numbe
 }
 
 function compile(
-  { ingresses, classes, services, secrets }: TraceObjects,
+  { ingresses, classes, services, secrets, claims }: TraceObjects,
   slices: PoolSlices,
   className: string,
   now: number,
 ): { table: RouteTable; problems: (IngressProblem & { ingress: string })[] } {
-  const compiler = new Compiler({ classNames: [className], now: () => now });
+  const claimsRequired = claims !== undefined;
+  const compiler = new Compiler({ classNames: [className], claimsRequired, now: () => now });
+  for (const each of claims ?? []) compiler.put('HostClaim', each);
   for (const each of classes) compiler.put('IngressClass', each);
   for (const each of ingresses) compiler.put('Ingress', each);
   for (const each of services) compiler.put('Service', each);

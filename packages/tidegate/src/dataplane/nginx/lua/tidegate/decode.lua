@@ -71,6 +71,9 @@ function decode.host(text)
   local decoded = cjson.decode(text)
   return {
     host = decoded.host,
+    -- The namespace that owns the host; for the entry of all hosts, the namespace of each rule.
+    namespace = decoded.namespace,
+    namespaces = decoded.namespaces,
     redirect = decoded.redirectToHttps == true,
     rules = rules_of(decoded.rules),
     ingresses = settings.access_log and decoded.ingresses or nil,

@@ -32,15 +32,37 @@ local function matches_headers(wanted, header_of)
   return true
 end
 
-local function match_in(host, path, header_of)
+-- `owner` limits the rules to those of one namespace; only the entry for all hosts has `namespaces`.
+local function is_usable(host, route, owner)
+  return owner == nil or host.namespaces[route.number] == owner
+end
+
+local function match_in(host, path, header_of, owner)
   local rules = host.rules
   for i = 1, #rules do
     local route = rules[i]
-    if matches_path(route, path) and (route.headers == nil or matches_headers(route.headers, header_of)) then
+    if
+      matches_path(route, path)
+      and (route.headers == nil or matches_headers(route.headers, header_of))
+      and is_usable(host, route, owner)
+    then
       return route
     end
   end
-  return rules.fallback
+  local fallback = rules.fallback
+  return fallback and is_usable(host, fallback, owner) and fallback or nil
+end
+
+-- The namespace of the nearest wildcard above a host without an entry. It owns the host, but does not serve it.
+local function owner_above(name, host_of, generation)
+  local wildcard = request.wildcard(name)
+  while wildcard do
+    local host = host_of(wildcard, generation)
+    if host then
+      return host.namespace
+    end
+    wildcard = request.wildcard(string.sub(wildcard, 3))
+  end
 end
 
 -- host_of(name, generation) returns an entry or nil. Returns the route, nil and its host; or nil and the status to answer
@@ -60,10 +82,14 @@ function match.match(name, path, secure, header_of, host_of, generation, known)
       return route, nil, host
     end
   end
-  host = name ~= "" and host_of(ALL, generation)
-  local route = host and match_in(host, path, header_of)
-  if route then
-    return route, nil, host
+  local all = name ~= "" and host_of(ALL, generation)
+  if all then
+    -- Rules without a host never answer for a host of another namespace.
+    local owner = host and host.namespace or owner_above(name, host_of, generation)
+    local route = match_in(all, path, header_of, owner)
+    if route then
+      return route, nil, all
+    end
   end
   return nil, 404
 end

@@ -5,7 +5,7 @@ local C = ffi.C
 ffi.cdef [[
   char *strpbrk(const char *text, const char *characters);
   char *strstr(const char *text, const char *part);
-  size_t strlen(const char *text);
+  size_t strspn(const char *text, const char *characters);
 ]]
 
 local find = ngx.re.find
@@ -18,13 +18,16 @@ local IPV6 = [[\A\[[0-9a-f:.]{2,45}\]\z]]
 local PORT = [[:[0-9]{0,5}\z]]
 local MAX_LENGTH = 253
 
-local NOT_SENT = [=[[\x00-\x20#\x7f]|%(?:00|(?![0-9a-f]{2}))]=]
+local NOT_SENT = [[%(?:00|(?![0-9a-f]{2}))]]
 local DOT_SEGMENT = [[(?:/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:;|%3b|/|\\|%2f|%5c|\z)]]
 
 -- Everything that NOT_SENT or DOT_SEGMENT finds contains one of these characters or "/.". Few paths do.
-local SUSPICIOUS = "#%\\\127"
-for code = 1, 32 do
-  SUSPICIOUS = SUSPICIOUS .. string.char(code)
+local SUSPICIOUS = "%\\"
+
+-- Clients percent-encode other characters, and do not send the fragment.
+local VISIBLE = ""
+for code = 33, 126 do
+  VISIBLE = VISIBLE .. (code == 35 and "" or string.char(code))
 end
 
 local DOT, BRACKET, SLASH, QUERY = 46, 91, 47, "?"
@@ -76,11 +79,14 @@ end
 
 -- A quick check that accepts nearly all paths, at a tenth of the cost of the regular expressions.
 local function is_suspicious(path)
-  return C.strpbrk(path, SUSPICIOUS) ~= nil or C.strstr(path, "/.") ~= nil or C.strlen(path) ~= #path
+  return C.strpbrk(path, SUSPICIOUS) ~= nil or C.strstr(path, "/.") ~= nil
 end
 
 -- Returns the path of a request target exactly as the client sent it, or nil: the response is 400.
 function request.path(target)
+  if C.strspn(target, VISIBLE) ~= #target then
+    return nil
+  end
   local query = string.find(target, QUERY, 1, true)
   local path = query and sub(target, 1, query - 1) or target
   if byte(path) ~= SLASH then

@@ -1,15 +1,19 @@
 -- Handles each request: finds the route and the upstream, and checks whether the request may pass.
 local answer = require "tidegate.answer"
 local body = require "tidegate.body"
+local check_head = require "tidegate.head"
 local context = require "tidegate.context"
 local match = require "tidegate.match"
 local metrics = require "tidegate.metrics"
 local request = require "tidegate.request"
+local settings = require "tidegate.settings"
 local tables = require "tidegate.tables"
 
 local var = ngx.var
 local byte = string.byte
 local STAR = 42
+local METHODS = settings.methods
+local get_method = ngx.req.get_method
 local find_match, counts_of = match.match, metrics.counts_of
 local known_host, host_of, upstream_of, generation_of = tables.known_host, tables.host, tables.upstream, tables.generation
 
@@ -41,7 +45,20 @@ local function known_by(header, generation)
   return header and byte(header) ~= STAR and known_host(header, generation)
 end
 
+-- Only the port for HTTPS speaks HTTP/2, whose heads are not text.
+local function status_of_head(secure)
+  if not METHODS[get_method()] then
+    return 400
+  end
+  return (not secure or var.http2 == "") and check_head()
+end
+
 return function(secure)
+  local refusal = status_of_head(secure)
+  if refusal then
+    var.tidegate_refusal = refusal
+    return ngx.exec("@refused")
+  end
   local generation = generation_of()
   local header = var.http_host
   local host = known_by(header, generation)
