@@ -24,7 +24,7 @@ const REVIEWS: Resource = {
 const CACHE_TTL_MS = 5_000;
 const MAX_CACHED = 1_000;
 /** Less than the webhook timeout of five seconds, so that the user gets our message and not a timeout. */
-const DEADLINE_MS = 3_000;
+const DEADLINE_MS = 4_000;
 
 /**
  * Sends a SubjectAccessReview and caches positive results for a moment. Denials are not cached, because a user typically

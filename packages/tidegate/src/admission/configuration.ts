@@ -24,10 +24,11 @@ const SPEC_IS_CHANGED = {
     'oldObject == null || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec',
 };
 
-function matchConditionsOf({ failurePolicy, matchConditions }: AdmissionRule): {
+function matchConditionsOf({ failurePolicy, guards, matchConditions }: AdmissionRule): {
   matchConditions?: MatchCondition[];
 } {
-  const conditions = [...(failurePolicy === 'Fail' ? [SPEC_IS_CHANGED] : []), ...(matchConditions?.() ?? [])];
+  const needsSpec = failurePolicy === 'Fail' && guards !== 'metadata';
+  const conditions = [...(needsSpec ? [SPEC_IS_CHANGED] : []), ...(matchConditions?.() ?? [])];
   return conditions.length === 0 ? {} : { matchConditions: conditions };
 }
 

@@ -61,6 +61,35 @@ interface AdmissionResponse {
   patch?: string;
 }
 
+/** What a response has to repeat of its review. */
+export interface Envelope {
+  readonly apiVersion: string;
+  readonly request: Pick<AdmissionRequest, 'uid'>;
+}
+
+/**
+ * Finds the envelope at the beginning of a review that is too large to parse. API servers write the fields in this order.
+ */
+export function envelopeIn(head: string): Envelope | undefined {
+  const match =
+    /^\{"kind":"AdmissionReview","apiVersion":"(admission\.k8s\.io\/v1)","request":\{"uid":"([\w-]{1,64})"/.exec(
+      head,
+    );
+  const [, apiVersion, uid] = match ?? [];
+  return apiVersion === undefined || uid === undefined ? undefined : { apiVersion, request: { uid } };
+}
+
+/** The response to a review that was not evaluated. */
+export const refusalOf = ({ apiVersion, request }: Envelope, code: 413 | 429, message: string): object => ({
+  kind: 'AdmissionReview',
+  apiVersion,
+  response: {
+    uid: request.uid,
+    allowed: false,
+    status: { code, reason: code === 413 ? 'RequestEntityTooLarge' : 'TooManyRequests', message },
+  } satisfies AdmissionResponse,
+});
+
 /** The body of the response to a review. */
 export const reviewResponse = (
   apiVersion: string,
@@ -72,8 +101,16 @@ export const reviewResponse = (
   response: responseTo(request, result),
 });
 
+/** The first problems are enough to correct a mistake, and an API server truncates long lists of warnings anyway. */
+const MOST_SHOWN = 20;
+
 function responseTo(request: AdmissionRequest, result: AdmissionResult): AdmissionResponse {
-  const { problems = [], forbidden, warnings = [], patch } = result;
+  const { forbidden, patch } = result;
+  const problems = shown(result.problems ?? [], (more) => ({
+    path: 'metadata',
+    message: `${more} more problems are not shown`,
+  }));
+  const warnings = shown(result.warnings ?? [], (more) => `${more} more warnings are not shown`);
   const base = { uid: request.uid, ...(warnings.length > 0 ? { warnings } : {}) };
   if (forbidden !== undefined) {
     return { ...base, allowed: false, status: { code: 403, reason: 'Forbidden', message: forbidden } };
@@ -83,6 +120,9 @@ function responseTo(request: AdmissionRequest, result: AdmissionResult): Admissi
   const encoded = Buffer.from(JSON.stringify(patch)).toString('base64');
   return { ...base, allowed: true, patchType: 'JSONPatch', patch: encoded };
 }
+
+const shown = <T>(all: readonly T[], rest: (more: number) => T): T[] =>
+  all.length <= MOST_SHOWN ? [...all] : [...all.slice(0, MOST_SHOWN), rest(all.length - MOST_SHOWN)];
 
 /** Has the same format as the API server's own validation errors, so that users see one format only. */
 function invalid(request: AdmissionRequest, problems: FieldProblem[]): Partial<Status> {

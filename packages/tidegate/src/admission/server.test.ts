@@ -1,10 +1,13 @@
-import { Agent, request } from 'node:https';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { Agent, type AgentOptions, request } from 'node:https';
+import { connect as connectTcp } from 'node:net';
 import { connect } from 'node:tls';
 import { silentLogger } from '@tidegate/kube';
-import type { KeyPair } from '@tidegate/kube/certificates';
+import { issueCertificate, type KeyPair } from '@tidegate/kube/certificates';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bundleOf, newServingCertificate, renewed, signerOf } from './authorities.ts';
-import { AdmissionServer } from './server.ts';
+import type { AdmissionResult } from './review.ts';
+import { AdmissionServer, type ServerOptions } from './server.ts';
 
 const now = Date.now();
 const authorities = renewed([], now);
@@ -12,8 +15,11 @@ const newCertificate = (): KeyPair => newServingCertificate(signerOf(authorities
 
 let server: AdmissionServer;
 let agent: Agent;
-beforeEach(async () => {
-  agent = new Agent({ keepAlive: true, maxSockets: 1, ca: bundleOf(authorities) });
+beforeEach(() => listen());
+afterEach(() => close());
+
+async function listen(options: Partial<ServerOptions> = {}, client: AgentOptions = {}): Promise<void> {
+  agent = new Agent({ keepAlive: true, maxSockets: 1, ca: bundleOf(authorities), ...client });
   server = await AdmissionServer.listen({
     host: '127.0.0.1',
     port: 0,
@@ -28,17 +34,28 @@ beforeEach(async () => {
         failurePolicy: 'Ignore',
         evaluate: ({ name }) => {
           if (name === 'boom') throw new Error('boom');
+          if (name === 'waits') return new Promise<AdmissionResult>((resolve) => waiting.push(resolve));
           return name === 'bad' ? { forbidden: 'not allowed' } : {};
         },
       },
     ],
     log: silentLogger,
+    ...options,
   });
-});
-afterEach(async () => {
+}
+async function close(): Promise<void> {
   agent.destroy();
+  for (const answer of waiting.splice(0)) answer({});
   await server.close();
-});
+}
+/** Starts the server again, with other options. */
+async function restart(...options: Parameters<typeof listen>): Promise<void> {
+  await close();
+  await listen(...options);
+}
+
+/** Answers reviews of objects with the name `waits`. */
+const waiting: ((result: AdmissionResult) => void)[] = [];
 
 interface HttpAnswer {
   code: number | undefined;
@@ -116,5 +133,118 @@ describe('the admission server', () => {
     server.renew(newCertificate());
     expect(await fingerprint()).not.toBe(before);
     expect(await send('GET', '/healthz')).toMatchObject({ code: 200, connection });
+  });
+});
+
+/** A client certificate for the name, of the first authority in the list. */
+function clientCertificate(commonName: string, [authority] = authorities): { cert: string; key: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const cert = issueCertificate(
+    {
+      subject: { commonName, organizations: [] },
+      publicKey,
+      notBefore: new Date(now - 60_000),
+      notAfter: new Date(now + 3_600_000),
+      usages: ['clientAuth'],
+      altNames: [],
+    },
+    { certificate: authority!.certificate, privateKey: createPrivateKey(authority!.key) },
+  );
+  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+}
+
+describe('the admission server with client authentication', () => {
+  const clients = { authority: bundleOf(authorities), names: ['api-server'] };
+
+  it('serves the API server', async () => {
+    await restart({ clients }, clientCertificate('api-server'));
+    expect((await send('POST', '/validate', review('good'))).code).toBe(200);
+    server.renew(newCertificate());
+    agent.destroy();
+    expect((await send('POST', '/validate', review('good'))).code).toBe(200);
+  });
+
+  it('refuses clients without a certificate, and with one of another authority', async () => {
+    await restart({ clients });
+    await expect(send('POST', '/validate', review('good'))).rejects.toThrow();
+    await restart({ clients }, clientCertificate('api-server', renewed([], now)));
+    await expect(send('POST', '/validate', review('good'))).rejects.toThrow();
+    server.renew(newCertificate());
+    await expect(send('POST', '/validate', review('good'))).rejects.toThrow();
+  });
+
+  it('refuses certificates for other names', async () => {
+    await restart({ clients }, clientCertificate('node-a'));
+    expect(await send('POST', '/validate', review('good'))).toMatchObject({
+      code: 403,
+      text: 'client certificate of "node-a" is not accepted\n',
+    });
+  });
+});
+
+describe('the admission server under load', () => {
+  const denied = async (body: string): Promise<unknown> =>
+    JSON.parse((await send('POST', '/validate', body)).text).response;
+
+  it('denies a review that is too large, so that size does not bypass a rule', async () => {
+    await restart({ limits: { bodyBytes: 2_000 } });
+    expect(await denied(review('x'.repeat(3_000)))).toEqual({
+      uid: 'u1',
+      allowed: false,
+      status: {
+        code: 413,
+        reason: 'RequestEntityTooLarge',
+        message: 'the object is too large: its admission review exceeds the limit of 2000 bytes; split it',
+      },
+    });
+    expect((await send('POST', '/validate', 'x'.repeat(3_000))).code).toBe(413);
+    expect((await send('POST', '/validate', review('good'))).code).toBe(200);
+  });
+
+  it('limits the memory for all bodies, and frees it', async () => {
+    await restart({ limits: { allBytes: 2_000 } });
+    expect(await denied(review('x'.repeat(3_000)))).toMatchObject({ allowed: false, status: { code: 429 } });
+    for (let each = 0; each < 20; each++)
+      expect((await send('POST', '/validate', review('good'))).code).toBe(200);
+  });
+
+  it('closes connections of an address that has too many', async () => {
+    await restart({ limits: { connectionsPerAddress: 2 } });
+    const ends: Promise<void>[] = [];
+    const sockets = [1, 2, 3].map(() => {
+      const socket = connectTcp(server.port, '127.0.0.1');
+      ends.push(new Promise((resolve) => socket.once('close', () => resolve())));
+      socket.on('error', () => undefined);
+      return socket;
+    });
+    // At most two of them can stay.
+    await Promise.race(ends);
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(ends);
+  });
+
+  it('closes a connection whose request does not arrive', async () => {
+    await restart({ limits: { timeoutMs: 50 } });
+    const socket = connect({ host: '127.0.0.1', port: server.port, ca: bundleOf(authorities) }, () =>
+      socket.write('POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{'),
+    );
+    socket.on('error', () => undefined);
+    socket.resume();
+    await new Promise((resolve) => socket.once('close', resolve));
+  });
+
+  it('shows the first problems only', async () => {
+    const problems = Array.from({ length: 30 }, (_, index) => ({ path: `spec.a[${index}]`, message: 'bad' }));
+    const warnings = problems.map(({ path }) => path);
+    const reviewed = send('POST', '/validate', review('waits'));
+    await new Promise<void>((resolve) => {
+      const look = (): unknown => (waiting.length > 0 ? resolve() : setImmediate(look));
+      look();
+    });
+    waiting.shift()?.({ problems, warnings });
+    const { response } = JSON.parse((await reviewed).text);
+    expect(response.warnings).toHaveLength(21);
+    expect(response.warnings.at(-1)).toBe('10 more warnings are not shown');
+    expect(response.status.details.causes).toHaveLength(21);
   });
 });

@@ -1,47 +1,104 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import type { Logger } from '@tidegate/kube';
-import { readReview, reviewResponse } from './review.ts';
+import { Connections } from './connections.ts';
+import {
+  type AdmissionRequest,
+  type Envelope,
+  envelopeIn,
+  readReview,
+  refusalOf,
+  reviewResponse,
+} from './review.ts';
+import { QueueFullError, ReviewQueue } from './review-queue.ts';
 import { type AdmissionRule, ruleFor } from './rule.ts';
-
-/** An object can have 1.5 MiB in etcd, and an update contains it twice. */
-const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 export const VALIDATE_PATH = '/validate';
 export const MUTATE_PATH = '/mutate';
+
+/** What callers may use. Tests use smaller limits. */
+export interface ServerLimits {
+  /** Of one review. A request to an API server can have 3 MiB, and an update contains the object twice. */
+  bodyBytes: number;
+  /** Of the bodies of all reviews that are being read or evaluated. */
+  allBytes: number;
+  connectionsPerAddress: number;
+  /** For the TLS handshake, and for the whole request. API servers wait for 5 seconds. */
+  timeoutMs: number;
+  waitingReviews: number;
+  waitingReviewsPerTenant: number;
+}
+
+const LIMITS: ServerLimits = {
+  bodyBytes: 7 * 1024 * 1024,
+  allBytes: 64 * 1024 * 1024,
+  connectionsPerAddress: 100,
+  timeoutMs: 5_000,
+  waitingReviews: 1_000,
+  waitingReviewsPerTenant: 50,
+};
+
+/** Which clients may send reviews: those with a certificate of this authority, for one of these names. */
+export interface ClientAuthentication {
+  /** PEM. */
+  authority: string;
+  /** Common names. Empty: every certificate of the authority. */
+  names: readonly string[];
+}
 
 export interface ServerOptions {
   host: string;
   /** 0 chooses a free port. */
   port: number;
   certificate: { certificate: string; key: string };
+  /** Without it, every client that can connect may send reviews. */
+  clients?: ClientAuthentication | undefined;
   rules: readonly AdmissionRule[];
+  limits?: Partial<ServerLimits>;
   log: Logger;
 }
 
 /** The HTTPS server of the admission webhooks. */
 export class AdmissionServer {
   readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #connections: Connections;
+  readonly #queue: ReviewQueue;
+  readonly #limits: ServerLimits;
+  readonly #clients: ClientAuthentication | undefined;
   readonly #rules: readonly AdmissionRule[];
   readonly #log: Logger;
 
-  private constructor(options: ServerOptions) {
-    const { certificate, key } = options.certificate;
-    this.#rules = options.rules;
-    this.#log = options.log;
-    this.#server = createServer({ cert: certificate, key, minVersion: 'TLSv1.2' }, (request, response) => {
+  private constructor({ certificate, clients, rules, limits, log }: ServerOptions) {
+    this.#limits = { ...LIMITS, ...limits };
+    const { allBytes, connectionsPerAddress, timeoutMs, waitingReviews, waitingReviewsPerTenant } =
+      this.#limits;
+    this.#connections = new Connections({ mostPerAddress: connectionsPerAddress, mostBytes: allBytes });
+    this.#queue = new ReviewQueue({ most: waitingReviews, mostPerTenant: waitingReviewsPerTenant });
+    this.#clients = clients;
+    this.#rules = rules;
+    this.#log = log;
+    const options = {
+      cert: certificate.certificate,
+      key: certificate.key,
+      minVersion: 'TLSv1.2' as const,
+      handshakeTimeout: timeoutMs,
+      requestTimeout: timeoutMs,
+      headersTimeout: timeoutMs,
+      // Slow clients are found within a fraction of the timeout.
+      connectionsCheckingInterval: Math.ceil(timeoutMs / 5),
+      ...(clients !== undefined && { ca: clients.authority, requestCert: true, rejectUnauthorized: true }),
+    };
+    this.#server = createServer(options, (request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
+        if (request.destroyed && !request.complete) return; // The client is gone, or was too slow.
         this.#log.error({ err: error, path: request.url }, 'admission request failed unexpectedly');
         if (!response.headersSent) response.writeHead(500);
         response.end();
       });
     });
-    this.#server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
+    this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
     this.#server.on('tlsClientError', (_error, socket) => socket.destroy());
   }
 
@@ -63,15 +120,14 @@ export class AdmissionServer {
 
   /** New connections get the new certificate. Open connections stay open. */
   renew({ certificate, key }: { certificate: string; key: string }): void {
-    this.#server.setSecureContext({ cert: certificate, key });
+    const ca = this.#clients?.authority;
+    this.#server.setSecureContext({ cert: certificate, key, ...(ca !== undefined && { ca }) });
   }
 
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
-    const forceClose = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy();
-    }, 2_000);
+    const forceClose = setTimeout(() => this.#connections.closeAll(), 2_000);
     await closed;
     clearTimeout(forceClose);
   }
@@ -82,35 +138,109 @@ export class AdmissionServer {
     if (path !== VALIDATE_PATH && path !== MUTATE_PATH)
       return end(response, 404, `path ${path} not found; send reviews to ${VALIDATE_PATH} or ${MUTATE_PATH}`);
     if (request.method !== 'POST') return end(response, 405, 'method not allowed; send reviews with POST');
-    const body = await read(request);
-    if (body === undefined)
-      return end(response, 413, `the review is larger than the limit of ${MAX_BODY_BYTES} bytes`);
+    const stranger = this.#strangerIn(request);
+    if (stranger !== undefined)
+      return end(response, 403, `client certificate of ${JSON.stringify(stranger)} is not accepted`);
+    let reserved = 0;
+    const reserve = (bytes: number): boolean => {
+      if (!this.#connections.reserve(bytes)) return false;
+      reserved += bytes;
+      return true;
+    };
+    try {
+      const body = await read(request, this.#limits.bodyBytes, reserve);
+      if ('code' in body) this.#refuse(body, response);
+      else await this.#answer(body.text, path === MUTATE_PATH, response);
+    } finally {
+      this.#connections.release(reserved);
+    }
+  }
+
+  /** The name in the client certificate if it is not one that may send reviews. */
+  #strangerIn({ socket }: IncomingMessage): string | undefined {
+    const { names = [] } = this.#clients ?? {};
+    if (names.length === 0) return undefined;
+    const name = (socket as TLSSocket).getPeerCertificate().subject?.CN ?? '';
+    return names.includes(name) ? undefined : name;
+  }
+
+  async #answer(body: string, mutating: boolean, response: ServerResponse): Promise<void> {
     let review: ReturnType<typeof readReview>;
     try {
       review = readReview(body);
     } catch (error) {
       return end(response, 400, (error as Error).message);
     }
-    const result =
-      (await ruleFor(this.#rules, review.request, path === MUTATE_PATH)?.evaluate(review.request)) ?? {};
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(reviewResponse(review.apiVersion, review.request, result)));
+    const { apiVersion, request } = review;
+    try {
+      const result = await this.#queue.run(
+        tenantOf(request),
+        () => ruleFor(this.#rules, request, mutating)?.evaluate(request) ?? {},
+      );
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(reviewResponse(apiVersion, request, result)));
+    } catch (error) {
+      if (!(error instanceof QueueFullError)) throw error;
+      deny(response, 429, `too many admission reviews: ${error.message}; try again`, { apiVersion, request });
+    }
+  }
+
+  #refuse({ code, head }: Refused, response: ServerResponse): void {
+    const text =
+      code === 413
+        ? `the object is too large: its admission review exceeds the limit of ${this.#limits.bodyBytes} bytes; split it`
+        : 'too many large admission reviews at the same time; try again';
+    // The rest of the body is not read. It would be taken for the next request.
+    response.setHeader('connection', 'close');
+    deny(response, code, text, envelopeIn(head));
   }
 }
+
+/** Tenants are namespaces. For cluster-scoped objects, the user counts. */
+const tenantOf = ({ namespace, userInfo }: AdmissionRequest): string =>
+  namespace ? `namespace ${namespace}` : `user ${userInfo.username}`;
 
 function end(response: ServerResponse, code: number, text: string): void {
   response.writeHead(code, { 'content-type': 'text/plain' });
   response.end(`${text}\n`);
 }
 
-/** Reads the body. Undefined if it is larger than the limit. */
-async function read(request: IncomingMessage): Promise<string | undefined> {
+/**
+ * Denies a request that was not evaluated. An error of HTTP would let it pass if the failure policy is `Ignore`, and a user
+ * could bypass the rules with a large object.
+ */
+function deny(response: ServerResponse, code: 413 | 429, text: string, to: Envelope | undefined): void {
+  if (to === undefined) end(response, code, text);
+  else {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(refusalOf(to, code, text)));
+  }
+}
+
+/** A body that was not read, and its beginning. */
+interface Refused {
+  readonly code: 413 | 429;
+  readonly head: string;
+}
+
+/** Enough for the envelope of a review, which is at its beginning. */
+const HEAD_BYTES = 1024;
+
+/** Reads the body. Refuses it with 413 if it is larger than the limit, with 429 if there is no memory for it now. */
+async function read(
+  request: IncomingMessage,
+  most: number,
+  reserve: (bytes: number) => boolean,
+): Promise<{ text: string } | Refused> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    const [first = chunk] = chunks;
+    const refuse = (code: 413 | 429): Refused => ({ code, head: first.toString('utf8', 0, HEAD_BYTES) });
     size += chunk.length;
-    if (size > MAX_BODY_BYTES) return undefined;
+    if (size > most) return refuse(413);
+    if (!reserve(chunk.length)) return refuse(429);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return { text: Buffer.concat(chunks).toString('utf8') };
 }

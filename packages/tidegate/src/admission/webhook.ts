@@ -5,7 +5,7 @@ import { bundleOf, isServingCurrent, newServingCertificate, signerOf } from './a
 import { type SecretName, sharedAuthorities } from './authority-secret.ts';
 import { configurations, type Endpoint } from './configuration.ts';
 import type { AdmissionRule } from './rule.ts';
-import { AdmissionServer } from './server.ts';
+import { AdmissionServer, type ClientAuthentication } from './server.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 
 /**
@@ -22,6 +22,8 @@ export interface WebhookOptions {
   port: number;
   /** How API servers reach the webhook, if not at host and port. */
   endpoint?: Endpoint;
+  /** Which clients may send reviews. Default: every client that can connect. */
+  clients?: ClientAuthentication;
   secret: SecretName;
   fieldManager: string;
   clock: Clock;
@@ -41,6 +43,7 @@ export async function runWebhook(options: WebhookOptions, signal: AbortSignal): 
     host,
     port,
     certificate: current.serving,
+    clients: options.clients,
     rules,
     log,
   });

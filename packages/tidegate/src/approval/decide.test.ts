@@ -4,8 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { decide, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './decide.ts';
 
 const names: ServingNames = {
-  of: (node) =>
-    node === 'n1' ? ['n1', '192.0.2.1', '2001:db8::1'] : node === 'n2' ? ['n2', '192.0.2.2'] : [],
+  refusalOf: (node, address) => {
+    const vouched = node === 'n1' ? ['192.0.2.1', '2001:db8::1'] : node === 'n2' ? ['192.0.2.2'] : [];
+    return vouched.includes(address) ? undefined : 'not in the pool';
+  },
   hubs: ['169.254.2.1', '10.96.0.1', ...KUBERNETES_NAMES, ...LOOPBACK_NAMES],
 };
 
@@ -45,7 +47,10 @@ function csr({ by = 'n1', ...asked }: Asked): CertificateSigningRequest {
 
 describe('decide approves a serving certificate', () => {
   it.each<[string, Asked]>([
-    ['of a kubelet, for the names and addresses of its node', { names: ['n1'], addresses: ['192.0.2.1'] }],
+    [
+      'of a kubelet, for the name of its node and vouched addresses',
+      { names: ['n1'], addresses: ['192.0.2.1'] },
+    ],
     ['with other spellings of an address and a name', { names: ['N1'], addresses: ['2001:db8:0:0::1'] }],
     [
       'of a hub',
@@ -58,6 +63,7 @@ describe('decide approves a serving certificate', () => {
       'of a hub whose Node does not exist yet',
       { by: 'new', names: ['kubernetes'], addresses: ['169.254.2.1'] },
     ],
+    ['with an IPv4 address in the form of IPv6', { addresses: ['::ffff:192.0.2.1'] }],
     [
       'with key encipherment',
       { names: ['n1'], spec: { usages: ['key encipherment', 'digital signature', 'server auth'] } },
@@ -73,11 +79,20 @@ describe('decide does not approve a serving certificate', () => {
     [
       'that contains the address of another node',
       { addresses: ['192.0.2.2'] },
-      'belong neither to the node nor to every hub: "192.0.2.2"',
+      'no other party than the node vouches for: "192.0.2.2" (not in the pool)',
+    ],
+    [
+      'that contains the address of another node as IPv6',
+      { addresses: ['::ffff:192.0.2.2'] },
+      'not in the pool',
     ],
     ['that contains the name of another node', { names: ['n1', 'n2'] }, '"n2"'],
     ['that contains an external name', { names: ['bank.example', 'kubernetes'] }, '"bank.example"'],
-    ['that contains wildcards', { names: ['*', '*.default.svc'] }, '"*", "*.default.svc"'],
+    [
+      'that contains wildcards',
+      { names: ['*', '*.default.svc'] },
+      '"*.default.svc" (the only DNS name of a node is',
+    ],
     [
       'that contains an address, for a node without a Node object',
       { by: 'new', addresses: ['192.0.2.1'] },

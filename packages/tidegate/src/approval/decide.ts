@@ -1,6 +1,6 @@
-import { isIP, SocketAddress } from 'node:net';
 import type { CertificateSigningRequest } from '@tidegate/kube';
 import { type ParsedSigningRequest, parseSigningRequest } from '@tidegate/kube/certificates';
+import { plainAddress } from '../pools/index.ts';
 
 /** The signer of kubelet serving certificates. See "Kubernetes signers" in the Kubernetes documentation. */
 export const KUBELET_SERVING = 'kubernetes.io/kubelet-serving';
@@ -16,10 +16,10 @@ export const KUBERNETES_NAMES: readonly string[] = [
 /** Names of the node itself, for clients that run on the node. */
 export const LOOPBACK_NAMES: readonly string[] = ['localhost', '127.0.0.1', '::1'];
 
-/** The names and addresses that the certificate of a node may contain. */
+/** The names and addresses that the certificate of a node may contain, besides the name of the node. */
 export interface ServingNames {
-  /** The names and addresses of the node itself; none if the Node object does not exist yet. */
-  of(node: string): readonly string[];
+  /** Why no other party than the node vouches for the address; undefined if one does. */
+  refusalOf(node: string, address: string): string | undefined;
   /** Names and addresses that the hub of every node may use as well. */
   hubs: readonly string[];
 }
@@ -30,6 +30,9 @@ export type ApprovalDecision = { approve: true; node: string } | { approve: fals
 /**
  * Decides whether a node may have the serving certificate that it requests. Returns undefined if the request
  * is for another signer, or is decided already.
+ *
+ * The status of the Node proves nothing: the node writes it. A name counts only if another party vouches for it: the API
+ * server for the name of the node, the administrator for addresses.
  *
  * The requester is known: the API server sets `spec.username` and `spec.groups` from the authenticated client
  * and ignores the values that a client sends. The Node object does not have to exist, because the kubelet may
@@ -42,7 +45,7 @@ export function decide(csr: CertificateSigningRequest, names: ServingNames): App
   const node = username.startsWith('system:node:') ? username.slice('system:node:'.length) : '';
   if (node === '' || !groups.includes('system:nodes'))
     return leave(`spec.username ${JSON.stringify(username)} is not a node`);
-  const wrong = wrongUsages(usages) ?? wrongRequest(csr, username, [...names.of(node), ...names.hubs]);
+  const wrong = wrongUsages(usages) ?? wrongRequest(csr, username, node, names);
   return wrong === undefined ? { approve: true, node } : leave(wrong);
 }
 
@@ -64,7 +67,8 @@ function wrongUsages(usages: readonly string[]): string | undefined {
 function wrongRequest(
   csr: CertificateSigningRequest,
   username: string,
-  allowed: readonly string[],
+  node: string,
+  names: ServingNames,
 ): string | undefined {
   let request: ParsedSigningRequest;
   try {
@@ -81,15 +85,23 @@ function wrongRequest(
     return 'spec.request contains names that are neither DNS names nor IP addresses';
   const asked = [...altNames.dns, ...altNames.ip];
   if (asked.length === 0) return 'spec.request contains no DNS name and no IP address';
-  const known = new Set(allowed.map(canonical));
-  const unexpected = asked.filter((name) => !known.has(canonical(name)));
-  return unexpected.length === 0
+  const known = new Set([node, ...names.hubs].map(canonical));
+  const refused = asked
+    .filter((name) => !known.has(canonical(name)))
+    .flatMap((name) => {
+      const why = refusalOf(node, name, names);
+      return why === undefined ? [] : [`${JSON.stringify(name)} (${why})`];
+    });
+  return refused.length === 0
     ? undefined
-    : `spec.request contains names that belong neither to the node nor to every hub: ${unexpected
-        .map((name) => JSON.stringify(name))
-        .join(', ')}`;
+    : `spec.request contains names that no other party than the node vouches for: ${refused.join(', ')}`;
+}
+
+function refusalOf(node: string, name: string, names: ServingNames): string | undefined {
+  const address = plainAddress(name);
+  if (address === undefined) return 'the only DNS name of a node is its own name';
+  return names.refusalOf(node, address);
 }
 
 /** IPv6 addresses have several spellings, and DNS names are case-insensitive. */
-const canonical = (name: string): string =>
-  isIP(name) === 6 ? new SocketAddress({ address: name, family: 'ipv6' }).address : name.toLowerCase();
+const canonical = (name: string): string => plainAddress(name) ?? name.toLowerCase();

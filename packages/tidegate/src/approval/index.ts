@@ -5,8 +5,9 @@
  * When a hub starts on a node:
  *   1. The hub sends a CertificateSigningRequest, with the credentials of its node, for its own addresses and the names
  *      of the API server.
- *   2. The controller passes the request to `decide`, which compares it with the Node, the Service `default/kubernetes`,
- *      and the addresses that all hubs have.
+ *   2. The controller passes the request to `decide`, which compares it with the name of the node, the Service
+ *      `default/kubernetes`, the addresses that all hubs have, and the addresses that an administrator has configured for
+ *      the pool of the node (vouching.ts). What the node writes to the status of its Node does not count.
  *   3. The controller approves the request. If a name is not allowed, it leaves the request pending and reports the
  *      reason in an event.
  *

@@ -2,7 +2,7 @@
  * Reads and changes JSON documents by path. Changes return a copy and share the parts that did not change. Manifests come
  * from informer caches, so they must never be changed in place.
  */
-import { isJsonMap, type JsonMap } from '@tidegate/kube';
+import { isJsonMap, type JsonMap, ownField } from '@tidegate/kube';
 
 /** Field names and list indexes (as text), from the root of a document. */
 export type Path = readonly string[];
@@ -35,7 +35,7 @@ export function write<T>(value: T, path: Path, item: unknown): T {
   if (step === undefined) return item as T;
   if (Array.isArray(value)) return value.with(Number(step), write(value[Number(step)], rest, item)) as T;
   const map: JsonMap = isJsonMap(value) ? value : {};
-  return { ...map, [step]: write(map[step], rest, item) } as T;
+  return { ...map, [step]: write(ownField(map, step), rest, item) } as T;
 }
 
 /** Returns a copy without the value at the path, or the document itself if nothing is there. */

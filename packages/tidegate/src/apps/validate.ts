@@ -1,15 +1,19 @@
 import type { EdgeApplication } from '../api/index.ts';
-import { render } from './render/render.ts';
+import { renderSteps } from './render/render.ts';
 import { builtInScopes } from './render/scopes.ts';
+import { inSlices } from './render/slices.ts';
 import { everyPoolIsNodeGroup, targetsOf } from './render/targets.ts';
 
 /**
  * Returns the errors that can be found without a cluster. Pool names are taken to be NodeGroups, and kinds that are not
  * built in are taken to be namespaced. Errors that depend on the cluster, for example an unknown kind, are not found.
  */
-export function validateEdgeApplication(application: EdgeApplication): { path: string; message: string }[] {
+export async function validateEdgeApplication(
+  application: EdgeApplication,
+): Promise<{ path: string; message: string }[]> {
   const { targets, errors } = targetsOf(application, everyPoolIsNodeGroup);
-  return distinctErrors([...errors, ...render(application, targets, builtInScopes).errors]);
+  const rendered = await inSlices(renderSteps(application, targets, builtInScopes));
+  return distinctErrors([...errors, ...rendered.errors]);
 }
 
 /** Removes duplicates: one mistake in a rule causes the same error for every object that it affects. */

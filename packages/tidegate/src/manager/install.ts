@@ -1,4 +1,4 @@
-/** Creates the objects that the manager requires in the cluster: its namespace and the CRDs. */
+/** Creates the objects that the manager requires in the cluster: its namespaces and the CRDs. */
 
 import {
   Applier,
@@ -11,8 +11,8 @@ import {
   type Resource,
   sleep,
 } from '@tidegate/kube';
-import { customResourceDefinitions, SYSTEM_NAMESPACE } from '../api/index.ts';
-import { MANAGER } from './names.ts';
+import { customResourceDefinitions } from '../api/index.ts';
+import { MANAGER, OWN_NAMESPACES } from './names.ts';
 
 const DEFINITIONS: Resource = {
   group: 'apiextensions.k8s.io',
@@ -23,16 +23,18 @@ const DEFINITIONS: Resource = {
 
 const POLL_INTERVAL_MS = 50;
 
-/** Reads the namespace first, because the manager may not have permission to create one. */
-export async function ensureNamespace(client: KubeClient, signal: AbortSignal): Promise<void> {
-  try {
-    await client.get(NAMESPACES, { name: SYSTEM_NAMESPACE }, { signal });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM_NAMESPACE } };
-    await client.create(NAMESPACES, namespace, { signal }).catch((error: unknown) => {
-      if (!isAlreadyExists(error)) throw error;
-    });
+/** Reads each namespace first, because the manager may not have permission to create one. */
+export async function ensureNamespaces(client: KubeClient, signal: AbortSignal): Promise<void> {
+  for (const name of OWN_NAMESPACES) {
+    try {
+      await client.get(NAMESPACES, { name }, { signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+      await client.create(NAMESPACES, namespace, { signal }).catch((error: unknown) => {
+        if (!isAlreadyExists(error)) throw error;
+      });
+    }
   }
 }
 

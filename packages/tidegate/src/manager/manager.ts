@@ -20,35 +20,55 @@ import { HealthServer } from '@tidegate/serving';
 import {
   accessReviews,
   admissionRules,
+  type ClientAuthentication,
   type Endpoint,
   ingressSources,
   runWebhook,
 } from '../admission/index.ts';
-import { EDGE_APPLICATION_NAMESPACE_LABEL, INGRESS_FIELD_MANAGER, YURT_INGRESSES } from '../api/index.ts';
+import {
+  EDGE_APPLICATION_NAMESPACE_LABEL,
+  INGRESS_FIELD_MANAGER,
+  NODE_GROUPS,
+  NODE_POOLS,
+  YURT_INGRESSES,
+} from '../api/index.ts';
 import { approvalController } from '../approval/index.ts';
 import { applicationController } from '../apps/index.ts';
-import { type RouterPorts, runIngressControllers } from '../ingress/index.ts';
+import { type RouterPolicy, type RouterPorts, runIngressControllers } from '../ingress/index.ts';
 import {
   followMembership,
+  type Membership,
   type PoolsContext,
   poolControllers,
   type ReachabilitySources,
 } from '../pools/index.ts';
 import { yurtIngressControllers } from '../yurtingress/index.ts';
-import { ensureNamespace, installDefinitions } from './install.ts';
-import { LEASE, MANAGER, WEBHOOK_SECRET } from './names.ts';
+import { ensureNamespaces, installDefinitions } from './install.ts';
+import { MANAGER, LEASES as PART_LEASES, PARTS, type Part, WEBHOOK_SECRET } from './names.ts';
+import { untilAccepted } from './until-accepted.ts';
 
 export interface ManagerOptions {
   client: KubeClient;
+  /** What this manager runs. Default: everything. */
+  parts?: readonly Part[];
   /** Must be unique among the managers of a cluster, for example the name of the pod. */
   identity: string;
-  /** `endpoint`: how API servers reach the webhook, if not at host and port. */
-  webhook: { host: string; port: number; endpoint?: Endpoint };
+  /**
+   * `endpoint`: how API servers reach the webhook, if not at host and port. `clients`: which clients may send reviews, if
+   * not every client that can connect.
+   */
+  webhook: { host: string; port: number; endpoint?: Endpoint; clients?: ClientAuthentication };
   health: { host: string; port: number };
   /** Addresses that hubs listen on in addition to the addresses of their node. */
   hubAddresses: readonly string[];
+  /** Whether a node may choose its pool when it registers. Default: `allow`. */
+  registration?: 'allow' | 'refuse';
+  /** Comma-separated addresses and ranges that serving certificates of all nodes may contain. */
+  nodeAddresses?: string;
   /** The default image of routers. */
   routerImage: string;
+  /** What else may run as a router, and where. */
+  routerPolicy?: RouterPolicy;
   /** The ports of routers in their pods, if not the usual ones. */
   routerPorts?: RouterPorts;
   /** If false, the manager acts as the leader immediately. Use only if a single manager runs. */
@@ -66,7 +86,7 @@ export interface ManagerOptions {
 /** Runs until the signal is aborted and all parts have stopped. Rejects on a fatal error; the caller should restart it. */
 export async function runManager(options: ManagerOptions): Promise<void> {
   const { client, clock = systemClock, signal, metrics, log } = options;
-  const health: Health = { reasons: ['the admission webhook is not ready yet'] };
+  const health: Health = { reasons: ['the manager is starting'] };
   const server = await HealthServer.listen({
     ...options.health,
     reasons: () => health.reasons,
@@ -74,8 +94,14 @@ export async function runManager(options: ManagerOptions): Promise<void> {
     log,
   });
   try {
-    await ensureNamespace(client, signal);
-    if (options.installDefinitions) await installDefinitions(client, clock, signal);
+    const retry = { clock, log, signal };
+    await untilAccepted(
+      'create the namespaces of the manager',
+      () => ensureNamespaces(client, signal),
+      retry,
+    );
+    if (options.installDefinitions)
+      await untilAccepted('install the CRDs', () => installDefinitions(client, clock, signal), retry);
     await work({ ...options, clock }, health, () => options.onReady?.({ healthPort: server.port }));
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -104,10 +130,26 @@ async function work(
   const following = informers.run(caches.signal);
   try {
     await orAborted(synced, signal);
-    await untilOneEnds(signal, [
-      (stop) => serveAdmission(options, { membership, informers }, { health, onReady }, stop),
-      (stop) => lead(options, { client, informers, membership, recorder, metrics, log, clock }, stop),
-    ]);
+    const context = { client, informers, membership, recorder, metrics, log, clock };
+    const isReady = (): void => {
+      health.reasons = [];
+      onReady();
+    };
+    // Report not ready first, so that the Service sends no more requests to this manager.
+    signal.addEventListener('abort', () => {
+      health.reasons = ['the manager is shutting down'];
+    });
+    const { parts = PARTS } = options;
+    if (parts.includes('admission')) health.reasons = ['the admission webhook is not ready yet'];
+    else isReady();
+    await untilOneEnds(
+      signal,
+      parts.map((part) => (stop) => {
+        if (part !== 'admission') return lead(part, options, context, stop);
+        const serve = () => serveAdmission(options, { membership, informers }, isReady, stop);
+        return untilAccepted('configure the admission webhook', serve, { clock, log, signal: stop });
+      }),
+    );
   } finally {
     caches.abort();
     await following;
@@ -116,16 +158,12 @@ async function work(
 }
 
 async function serveAdmission(
-  { client, clock = systemClock, webhook, log }: ManagerOptions,
+  { client, clock = systemClock, webhook, registration = 'allow', log }: ManagerOptions,
   { membership, informers }: Pick<PoolsContext, 'membership' | 'informers'>,
-  { health, onReady }: { health: Health; onReady: () => void },
+  onReady: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  // Report not ready first, so that the Service sends no more requests to this manager.
-  signal.addEventListener('abort', () => {
-    health.reasons = ['the manager is shutting down'];
-  });
-  const ingresses = ingressSources(informers);
+  const ingresses = ingressSources({ client, informers, clock });
   const yurtIngresses = informers.for(YURT_INGRESSES);
   await orAborted(Promise.all([ingresses.synced, yurtIngresses.synced]), signal);
   await runWebhook(
@@ -138,21 +176,40 @@ async function serveAdmission(
         ingresses,
         yurtIngresses: yurtIngresses.cache,
         reachability: reachabilityOf(client, informers),
+        registration,
         now: () => clock.now(),
       }),
-      // The webhook is called only for Ingresses of classes that Tidegate serves, so it depends on the IngressClasses.
-      onChange: (changed) => informers.for(INGRESS_CLASSES).addHandler({ onAdd: changed, onDelete: changed }),
+      onChange: (changed) => onConditionChange(informers, membership, changed),
       secret: WEBHOOK_SECRET,
       fieldManager: MANAGER,
       clock,
       log,
-      onReady: () => {
-        health.reasons = [];
-        onReady();
-      },
+      onReady,
     },
     signal,
   );
+}
+
+/**
+ * The webhook is called only for Ingresses of classes that Tidegate serves, and for nodes that change a label in the
+ * selector of a pool. Pools change with every status, their selectors do not.
+ */
+function onConditionChange(informers: Informers, membership: Membership, changed: () => void): () => void {
+  let keys = '';
+  const onPool = (): void => {
+    const now = [...membership.selectorKeys()].toSorted().join(' ');
+    if (now !== keys) changed();
+    keys = now;
+  };
+  const onPools = { onAdd: onPool, onUpdate: onPool, onDelete: onPool };
+  const stops = [
+    informers.for(INGRESS_CLASSES).addHandler({ onAdd: changed, onDelete: changed }),
+    informers.for(NODE_POOLS).addHandler(onPools),
+    informers.for(NODE_GROUPS).addHandler(onPools),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
 }
 
 const reachabilityOf = (
@@ -168,27 +225,50 @@ function undefinedIfNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
 
-async function lead(options: ManagerOptions, context: PoolsContext, signal: AbortSignal): Promise<void> {
-  const { hubAddresses, routerImage, routerPorts } = options;
+/** Runs the controllers of one part while this manager is its leader. */
+async function lead(
+  part: Exclude<Part, 'admission'>,
+  options: ManagerOptions,
+  context: PoolsContext,
+  signal: AbortSignal,
+): Promise<void> {
   const runControllers = async (leading: AbortSignal): Promise<void> => {
     // Every controller adds a listener, which would exceed the default limit.
     setMaxListeners(0, leading);
-    // Created here and not earlier: a manager that is not the leader does not need a cache of all pods.
-    const controllers = [
-      ...poolControllers(context),
-      applicationController(context),
-      approvalController({ ...context, hubAddresses }),
-      ...yurtIngressControllers({ ...context, routerImage }),
-    ];
-    await Promise.all([
-      ...controllers.map((controller) => controller.run(leading)),
-      runIngressControllers({ ...context, routerImage, routerPorts }, leading),
-    ]);
+    await CONTROLLERS[part](options, context, leading);
   };
   if (!options.leaderElection) return runControllers(signal);
   const { client, clock, identity, metrics, log } = options;
-  await new LeaderElector(client, { ...LEASE, identity, clock, metrics, log }).run(signal, runControllers);
+  const election = { ...PART_LEASES[part], identity, clock, metrics, log };
+  await new LeaderElector(client, election).run(signal, runControllers);
 }
+
+type RunControllers = (
+  options: ManagerOptions,
+  context: PoolsContext,
+  signal: AbortSignal,
+) => Promise<unknown>;
+
+/**
+ * The controllers of each part. They are created when this manager becomes the leader and not earlier: a manager that is
+ * not the leader does not need a cache of all pods.
+ */
+const CONTROLLERS: Readonly<Record<Exclude<Part, 'admission'>, RunControllers>> = {
+  pools: ({ hubAddresses, nodeAddresses = '' }, context, signal) =>
+    Promise.all(
+      [...poolControllers(context), approvalController({ ...context, hubAddresses, nodeAddresses })].map(
+        (controller) => controller.run(signal),
+      ),
+    ),
+  apps: (_, context, signal) => applicationController(context).run(signal),
+  routers: ({ routerImage, routerPolicy, routerPorts }, context, signal) => {
+    const all = { ...context, routerImage, routerPolicy, routerPorts };
+    return Promise.all([
+      ...yurtIngressControllers(all).map((controller) => controller.run(signal)),
+      runIngressControllers(all, signal),
+    ]);
+  },
+};
 
 /** Runs the parts until the signal is aborted. If one of them ends earlier, the others are stopped too. */
 async function untilOneEnds(

@@ -51,6 +51,10 @@ export class PoolCandidates {
     return this.#pools.get(name);
   }
 
+  all(): Iterable<PoolFacts> {
+    return this.#pools.values();
+  }
+
   set(name: string, pool: PoolFacts | undefined): void {
     const old = this.#pools.get(name);
     for (const node of old?.nodes ?? []) this.#byNodeName.delete(node, name);

@@ -25,6 +25,7 @@ import { NODE_GROUP_TRAITS, NODE_POOL_TRAITS } from './pool-kinds.ts';
 export type { PoolsContext } from './context.ts';
 export { followMembership } from './follow-membership.ts';
 export { Membership } from './membership.ts';
+export { type AddressRanges, parseAddressRanges, plainAddress } from './node-addresses.ts';
 export { type ReachabilitySources, unreachablePoolOf } from './reachability.ts';
 export { validateDelete } from './validate-delete.ts';
 

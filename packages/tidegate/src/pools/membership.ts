@@ -53,6 +53,12 @@ export class Membership {
     return this.#nodes.get(node) !== undefined;
   }
 
+  /** The label keys in the selectors of all pools. */
+  selectorKeys(): ReadonlySet<string> {
+    const pools = [...this.#kinds.NodePool.pools.all(), ...this.#kinds.NodeGroup.pools.all()];
+    return new Set(pools.flatMap(({ selector }) => selector?.requirements.map(({ key }) => key) ?? []));
+  }
+
   /** Nodes that the pool selects, but another pool owns. */
   refusedTo(kind: PoolKind, pool: string): ReadonlySet<string> {
     return this.#kinds[kind].refused.get(pool);

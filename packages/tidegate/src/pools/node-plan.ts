@@ -86,11 +86,12 @@ function reconcileMap(
   alwaysOwned: ReadonlySet<string> = NONE,
 ): MapChange {
   const result: MapChange = { change: {}, record: {}, kept: [] };
-  const owns = (key: string): boolean => written[key] !== undefined && written[key] === live[key];
+  const owns = (key: string): boolean =>
+    Object.hasOwn(written, key) && Object.hasOwn(live, key) && written[key] === live[key];
   for (const [key, value] of Object.entries(desired)) {
     if (live[key] === value) {
       if (owns(key) || isAdopted(key, alwaysOwned)) result.record[key] = value;
-    } else if (live[key] === undefined || owns(key) || alwaysOwned.has(key)) {
+    } else if (!Object.hasOwn(live, key) || owns(key) || alwaysOwned.has(key)) {
       result.change[key] = value;
       result.record[key] = value;
     } else result.kept.push(key);

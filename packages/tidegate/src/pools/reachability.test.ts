@@ -5,8 +5,8 @@ import { unreachablePoolOf } from './reachability.ts';
 import { group, node, pool } from './testing/objects.ts';
 
 type Ready = 'True' | 'Unknown' | 'False';
-/** The readiness of a node, and when its lease was renewed: by the clock of the API server, and by its own. */
-type NodeState = [ready: Ready, seconds?: number, ownSeconds?: number];
+/** The readiness of a node, when its lease was renewed by the clock of the API server and by its own, and since when. */
+type NodeState = [ready: Ready, seconds?: number, ownSeconds?: number, since?: number];
 
 function outOfReach(name: string, all: Record<string, NodeState>): Promise<string | undefined> {
   const membership = new Membership();
@@ -14,25 +14,26 @@ function outOfReach(name: string, all: Record<string, NodeState>): Promise<strin
   const location = group('rome', { matchLabels: { location: 'rome' } });
   membership.apply({ type: 'NodeGroup', name: 'rome', object: location });
   const nodes = new Map<string, Node>();
-  for (const [each, [ready]] of Object.entries(all)) {
+  for (const [each, [ready, , , since]] of Object.entries(all)) {
     const labels = {
       ...(each.startsWith('paris') && { 'apps.openyurt.io/nodepool': 'paris' }),
       ...(each.includes('rome') && { location: 'rome' }),
     };
-    nodes.set(each, node(each, labels, { ready }));
+    const lastTransitionTime = since === undefined ? undefined : at(since);
+    nodes.set(each, node(each, labels, { ready, lastTransitionTime }));
     membership.apply({ type: 'Node', name: each, object: nodes.get(each) });
   }
   return unreachablePoolOf(name, {
     membership,
     nodes,
     nodeNow: async (wanted) => nodes.get(wanted),
-    leaseOf: async (wanted) => lease(...(all[wanted] ?? ['Unknown'])),
+    leaseOf: async (wanted) => lease(all[wanted] ?? ['Unknown']),
   });
 }
 
 const at = (seconds: number): string => new Date(seconds * 1000).toISOString();
 
-const lease = (_: Ready, seconds?: number, ownSeconds = seconds): Lease | undefined =>
+const lease = ([, seconds, ownSeconds = seconds]: NodeState): Lease | undefined =>
   ownSeconds === undefined
     ? undefined
     : {
@@ -70,6 +71,16 @@ describe('unreachablePoolOf', () => {
       'only the clocks of nodes differ',
       'paris',
       { paris1: ['Unknown', 100, 0], paris2: ['True', 100, 5000] },
+    ],
+    [
+      'the first node of the pool has just returned',
+      'paris',
+      { paris1: ['Unknown', 100], paris2: ['True', 300, 5300, 5290] },
+    ],
+    [
+      'another node has returned for longer than it takes the others to follow',
+      undefined,
+      { paris1: ['Unknown', 100], paris2: ['True', 300, 5300, 5250] },
     ],
     ['the node itself reports that it is not ready', undefined, { paris1: ['False', 100] }],
     ['the node is in no pool', undefined, { other: ['Unknown', 100] }],

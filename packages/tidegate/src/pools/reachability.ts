@@ -36,7 +36,9 @@ export async function unreachablePoolOf(
   const tolerance = ((lease?.spec?.leaseDurationSeconds ?? DEFAULT_LEASE_SECONDS) * 1000) / 2;
   for (const peer of peersOf(name, pools, sources)) {
     if (readyStatusOf(nodes.get(peer)) !== 'Ready') continue;
-    const peerRenewed = renewedAt(await leaseOf(peer));
+    const peerLease = await leaseOf(peer);
+    if (hasJustReturned(nodes.get(peer), peerLease)) continue;
+    const peerRenewed = renewedAt(peerLease);
     if (peerRenewed !== undefined && peerRenewed > renewed + tolerance) return undefined;
   }
   return pools[0]?.name;
@@ -57,6 +59,17 @@ const peersOf = (
   peers.delete(node);
   return peers;
 };
+
+/**
+ * Whether the node is ready for less than the duration of a lease. When a link is restored, one node reports first and the
+ * others follow within that time. It says nothing about them yet: without this, their endpoints would be removed until
+ * they report. Both times are from the clock of the node.
+ */
+function hasJustReturned(node: Node | undefined, lease: Lease | undefined): boolean {
+  const ready = node?.status?.conditions?.find(({ type }) => type === 'Ready');
+  const readyMs = Date.parse(lease?.spec?.renewTime ?? '') - Date.parse(ready?.lastTransitionTime ?? '');
+  return readyMs < (lease?.spec?.leaseDurationSeconds ?? DEFAULT_LEASE_SECONDS) * 1000;
+}
 
 /**
  * When the lease was last written. `managedFields` has the time of the API server, which is preferred because the

@@ -10,7 +10,7 @@ const POOLS = [{ name: 'hangzhou' }];
 const doors = yurtIngress('doors', { pools: POOLS });
 const upstream = yurtIngress('doors', {
   pools: POOLS,
-  ingress_controller_image: 'ingress-nginx/controller:v1',
+  ingress_controller_flavor: 'ingress-nginx',
 });
 
 const text = (step: Step): string => (step.do === 'nothing' ? 'nothing' : `${step.do} ${step.object.kind}`);

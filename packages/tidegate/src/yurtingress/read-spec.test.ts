@@ -12,6 +12,7 @@ describe('the spec of a YurtIngress', () => {
       }),
     ).toEqual({
       replicas: 2,
+      flavor: 'tidegate',
       image: 'a',
       certgenImage: 'b',
       pools: new Map([
@@ -29,10 +30,16 @@ describe('the spec of a YurtIngress', () => {
         ingressWebhookCertGenImage: 'b',
         pools: [{ name: 'x', ingressIPs: ['192.0.2.1'] }],
       }),
-    ).toEqual({ replicas: 2, image: 'a', certgenImage: 'b', pools: new Map([['x', ['192.0.2.1']]]) });
+    ).toEqual({
+      replicas: 2,
+      flavor: 'tidegate',
+      image: 'a',
+      certgenImage: 'b',
+      pools: new Map([['x', ['192.0.2.1']]]),
+    });
   });
 
   it('defaults to one replica per pool', () => {
-    expect(readSpec()).toEqual({ replicas: 1, pools: new Map() });
+    expect(readSpec()).toEqual({ replicas: 1, flavor: 'tidegate', pools: new Map() });
   });
 });

@@ -1,10 +1,11 @@
-import type { YurtIngressSpec } from '../api/index.ts';
+import type { IngressControllerFlavor, YurtIngressSpec } from '../api/index.ts';
 
 /** The spec of a YurtIngress, independent of its spelling. */
 export interface RequestedFrontDoors {
   /** Router pods per pool. */
   readonly replicas: number;
-  /** The image of the routers. Undefined selects the image of Tidegate. */
+  readonly flavor: IngressControllerFlavor;
+  /** The image of the routers. Undefined selects the image of the flavor. */
   readonly image: string | undefined;
   /** Accepted for compatibility, and only copied to the status. */
   readonly certgenImage: string | undefined;
@@ -22,6 +23,7 @@ export function readSpec(spec: YurtIngressSpec = {}): RequestedFrontDoors {
   return {
     replicas:
       spec.ingress_controller_replicas_per_pool ?? spec.ingressControllerReplicasPerPool ?? DEFAULT_REPLICAS,
+    flavor: spec.ingress_controller_flavor ?? 'tidegate',
     image: spec.ingress_controller_image ?? spec.ingressControllerImage,
     certgenImage: spec.ingress_webhook_certgen_image ?? spec.ingressWebhookCertGenImage,
     pools: new Map(

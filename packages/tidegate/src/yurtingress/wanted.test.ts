@@ -1,27 +1,34 @@
 import { describe, expect, it } from 'vitest';
+import type { YurtIngressSpec } from '../api/index.ts';
 import { yurtIngress } from './testing/objects.ts';
 import { wantedClass, wantedRouter } from './wanted.ts';
 
-describe('the image of a front door', () => {
-  it.each([
-    [undefined, 'nginx', 'tidegate.io/nginx'],
-    ['example.com:5000/tidegate:1.0', 'nginx', 'tidegate.io/nginx'],
-    ['example.com/my-nginx-ingress-controller:1.0', 'nginx', 'tidegate.io/nginx'],
-    ['example.com/ingress-nginx/controller:v1.11.2', 'ingress-nginx', 'ingress-nginx.tidegate.io/hangzhou'],
-    ['ingress-nginx/controller@sha256:0123', 'ingress-nginx', 'ingress-nginx.tidegate.io/hangzhou'],
-    ['ingress-nginx/controller-chroot:v1.11.2', 'ingress-nginx', 'ingress-nginx.tidegate.io/hangzhou'],
-    [
-      'example.com:5000/mirror/nginx-ingress-controller',
+describe('the program of a front door', () => {
+  const driverOf = (spec: YurtIngressSpec) => {
+    const owner = yurtIngress('doors', { pools: [{ name: 'hangzhou' }], ...spec });
+    const { driver, workload } = wantedRouter('hangzhou', owner).spec;
+    return [driver, workload?.image, wantedClass('hangzhou', owner).spec?.controller];
+  };
+
+  it('is that of the flavor', () => {
+    expect(driverOf({})).toEqual(['nginx', undefined, 'tidegate.io/nginx']);
+    expect(driverOf({ ingress_controller_flavor: 'tidegate', ingress_controller_image: 'a' })).toEqual([
+      'nginx',
+      'a',
+      'tidegate.io/nginx',
+    ]);
+    expect(driverOf({ ingress_controller_flavor: 'ingress-nginx', ingress_controller_image: 'a' })).toEqual([
       'ingress-nginx',
+      'a',
       'ingress-nginx.tidegate.io/hangzhou',
-    ],
-  ])('%s uses the driver %s', (image, driver, controller) => {
-    const owner = yurtIngress('doors', {
-      pools: [{ name: 'hangzhou' }],
-      ...(image !== undefined && { ingress_controller_image: image }),
-    });
-    const { spec } = wantedRouter('hangzhou', owner);
-    expect([spec.driver, spec.workload?.image]).toEqual([driver, image]);
-    expect(wantedClass('hangzhou', owner).spec).toEqual({ controller });
+    ]);
+  });
+
+  it.each([
+    'example.com/ingress-nginx/controller:v1.11.2',
+    'ingress-nginx/controller@sha256:0123',
+    'example.com:5000/mirror/nginx-ingress-controller',
+  ])('does not depend on the name of the image: %s', (image) => {
+    expect(driverOf({ ingress_controller_image: image })).toEqual(['nginx', image, 'tidegate.io/nginx']);
   });
 });

@@ -5,6 +5,7 @@ import {
   FRONT_DOOR_NAMESPACE,
   INGRESS_CONTROLLER_PREFIX,
   INGRESS_NGINX_CONTROLLER_PREFIX,
+  type IngressControllerFlavor,
   L7_ROUTERS,
   type L7Router,
   YURT_INGRESS_LABEL,
@@ -15,16 +16,15 @@ import { readSpec } from './read-spec.ts';
 
 type Driver = 'nginx' | 'ingress-nginx';
 
-/** Matches the images of ingress-nginx, also in mirrors: its current name, and the name of older releases. */
-const INGRESS_NGINX = /(^|\/)(ingress-nginx\/controller|nginx-ingress-controller)(-chroot)?([:@]|$)/;
-
-/** The driver for an image: `ingress-nginx` for images of ingress-nginx, otherwise the router of Tidegate. */
-const driverFor = (image: string | undefined): Driver =>
-  image !== undefined && INGRESS_NGINX.test(image) ? 'ingress-nginx' : 'nginx';
+/** The driver of a flavor. The name of an image proves nothing, so it does not select the driver. */
+const DRIVERS: Readonly<Record<IngressControllerFlavor, Driver>> = {
+  tidegate: 'nginx',
+  'ingress-nginx': 'ingress-nginx',
+};
 
 /** The L7Router of a front door. It has no hosts, so it serves every Ingress of its class. */
 export function wantedRouter(pool: string, owner: YurtIngress): L7Router {
-  const { replicas, image, pools } = readSpec(owner.spec);
+  const { replicas, flavor, image, pools } = readSpec(owner.spec);
   const addresses = [...(pools.get(pool) ?? [])];
   return {
     apiVersion: apiVersionOf(L7_ROUTERS.group, L7_ROUTERS.version),
@@ -32,7 +32,7 @@ export function wantedRouter(pool: string, owner: YurtIngress): L7Router {
     metadata: metadataFor(pool, owner),
     spec: {
       ingressClassName: pool,
-      driver: driverFor(image),
+      driver: DRIVERS[flavor],
       pool,
       workload: {
         namespace: FRONT_DOOR_NAMESPACE,
@@ -53,7 +53,7 @@ export const wantedClass = (pool: string, owner: YurtIngress): IngressClass => (
   apiVersion: 'networking.k8s.io/v1',
   kind: 'IngressClass',
   metadata: metadataFor(pool, owner),
-  spec: { controller: CONTROLLERS[driverFor(readSpec(owner.spec).image)](pool) },
+  spec: { controller: CONTROLLERS[DRIVERS[readSpec(owner.spec).flavor]](pool) },
 });
 
 const CONTROLLERS: Readonly<Record<Driver, (pool: string) => string>> = {

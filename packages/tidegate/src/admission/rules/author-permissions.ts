@@ -7,23 +7,36 @@ import { ApiStatusError, ConnectionError, DeadlineError, qualifiedName } from '@
 import type { EdgeApplication } from '../../api/index.ts';
 import type { Access, AccessRequest } from '../access.ts';
 import type { UserInfo } from '../review.ts';
-import { type RequiredPermission, type ResourceOf, requiredPermissions } from './required-permissions.ts';
+import {
+  permissionsToPrune,
+  type RequiredPermission,
+  type ResourceOf,
+  requiredPermissions,
+} from './required-permissions.ts';
 
 export interface PermissionSources {
   access: Access;
   discovery: { forKind: ResourceOf };
 }
 
-/** Returns why this user must not write the application, or undefined if it is allowed. */
+/**
+ * Returns why this user must not write the application, or undefined if it is allowed. `before` is the application that is
+ * replaced: the manager deletes what only it contains.
+ */
 export async function missingPermission(
   application: EdgeApplication,
+  before: EdgeApplication | null | undefined,
   user: UserInfo,
   { access, discovery }: PermissionSources,
 ): Promise<string | undefined> {
   const author = `user ${JSON.stringify(user.username)}`;
+  const resourceOf: ResourceOf = (kind) => discovery.forKind(kind);
   try {
-    const permissions = await requiredPermissions(application, author, (kind) => discovery.forKind(kind));
-    if (typeof permissions === 'string') return permissions;
+    const required = await requiredPermissions(application, author, resourceOf);
+    if (typeof required === 'string') return required;
+    const prune = await permissionsToPrune(before, required, resourceOf);
+    if (typeof prune === 'string') return prune;
+    const permissions = [...required, ...prune];
     const missing = await Promise.all(permissions.map((each) => missingVerbs(each, user, access)));
     const index = missing.findIndex((verbs) => verbs.length > 0);
     return index < 0 ? undefined : denial(permissions[index]!, missing[index]!, author);
@@ -44,7 +57,7 @@ async function missingVerbs(
 
 const denial = ({ path, target }: RequiredPermission, verbs: readonly string[], author: string): string =>
   `${path}: ${author} cannot ${verbs.join(' or ')} ${textOf(target)}; an application can only create objects that ` +
-  'its author can create: grant the permission, or remove the manifest';
+  'its author can create and delete: grant the permission, or remove the manifest';
 
 function textOf({ group, resource, namespace, name }: Omit<AccessRequest, 'verb'>): string {
   const what = qualifiedName({ group, resource }) + (name === undefined ? '' : ` ${JSON.stringify(name)}`);

@@ -29,9 +29,10 @@ export const edgeApplicationRule = (
       ({ path, pool }) =>
         `${path}: NodeGroup or NodePool ${JSON.stringify(pool)} not found; nothing is deployed there until it exists`,
     );
-    const problems = validateEdgeApplication(application);
+    const problems = await validateEdgeApplication(application);
     if (problems.length > 0) return { problems, warnings };
-    const forbidden = await missingPermission(application, request.userInfo, permissions);
+    const before = request.oldObject && ({ ...request.oldObject, metadata } as EdgeApplication);
+    const forbidden = await missingPermission(application, before, request.userInfo, permissions);
     return { ...(forbidden !== undefined && { forbidden }), warnings };
   },
 });

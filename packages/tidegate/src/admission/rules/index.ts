@@ -24,6 +24,7 @@ import { type IngressSources, ingressRule } from './ingress.ts';
 import { ingressClassParametersRule } from './ingress-class-parameters.ts';
 import { l7RouterRule } from './l7-router.ts';
 import { nodeGroupRule } from './node-group.ts';
+import { type NodeIdentitySources, nodeIdentityRules } from './node-identity.ts';
 import { nodePoolRule } from './node-pool.ts';
 import { unreachablePodRule } from './unreachable-pod.ts';
 import { yurtIngressRule } from './yurt-ingress.ts';
@@ -35,6 +36,7 @@ export interface RuleSources {
   ingresses: IngressSources;
   yurtIngresses: Pick<Cache<YurtIngress>, 'list'>;
   reachability: Omit<ReachabilitySources, 'membership'>;
+  registration: NodeIdentitySources['registration'];
   now: () => number;
 }
 
@@ -43,10 +45,11 @@ export interface RuleSources {
  * exceptions, which send requests: the permissions of users, and the leases of nodes that are not ready.
  */
 export const admissionRules = (sources: RuleSources): AdmissionRule[] => {
-  const { membership, permissions, ingresses, yurtIngresses, reachability, now } = sources;
+  const { membership, permissions, ingresses, yurtIngresses, reachability, registration, now } = sources;
   return [
     nodePoolRule(membership),
     nodeGroupRule(membership),
+    ...nodeIdentityRules({ membership, registration }),
     unreachablePodRule({ membership, ...reachability }),
     edgeApplicationRule(membership, permissions),
     yurtIngressRule(membership, yurtIngresses),

@@ -1,19 +1,28 @@
 /** Finds the problems that an Ingress would have if it were created now. Pure. */
 
 import { type Ingress, keyOf, type Secret, type Service } from '@tidegate/kube';
+import { ALL_HOSTS, type HostClaimSpec, type IngressClassPolicy } from '../../api/index.ts';
 import { Compiler, type IngressProblem, readIngress } from '../../ingress/compile/index.ts';
+import { type ClaimIndex, newHostClaim, refusalOf, type Wish } from '../../ingress/ownership/index.ts';
 
 /** The objects in the cluster that an Ingress can conflict with or refer to. */
 export interface ExistingObjects {
   /** Ingresses of the class that have a rule for the host. */
   ingressesNaming(className: string, host: string): readonly Ingress[];
+  /** The recorded claims. */
+  readonly claims: ClaimIndex;
+  policyOf(className: string): IngressClassPolicy['spec'] | undefined;
+  /** The class, and the classes that share its address and therefore its hosts. */
+  classesWith(className: string): readonly string[];
   service(key: string): Service | undefined;
   secret(key: string): Secret | undefined;
+  /** Whether the Secrets of the namespace are known. If not, nothing can be said about certificates. */
+  knowsSecretsOf(namespace: string): boolean;
 }
 
 /**
- * Compiles the Ingress as a router does, together with the Ingresses for the same hosts. It always counts as the
- * youngest of them, even on update: an old Ingress that adds a host today has no older claim to it than a new one.
+ * Compiles the Ingress as a router does, with the recorded claims and the Ingresses for the same hosts. It always counts
+ * as the youngest of them, even on update. Hosts without a claim are compiled as if they were claimed.
  */
 export function problemsIfCreated(
   ingress: Ingress,
@@ -25,22 +34,86 @@ export function problemsIfCreated(
   const candidate = { ...ingress, metadata };
   const key = keyOf(candidate);
   const { claims, tls } = readIngress(candidate);
-  const compiler = new Compiler({ classNames: [className], now: () => now });
+  const classNames = existing.classesWith(className);
+  const wishFor = (host: string, namespace: string): Wish => ({
+    className,
+    classNames,
+    host: host === '' ? ALL_HOSTS : host,
+    namespace,
+  });
+  const refusal = (wish: Wish) => refusalOf(wish, existing.claims, existing.policyOf(className));
+  const compiler = new Compiler({
+    classNames,
+    claimsRequired: true,
+    explain: (host, namespace) => refusal(wishFor(host, namespace)),
+    now: () => now,
+  });
+  // An Ingress that shares many hosts with the candidate is compiled once, so the cost grows with the number of hosts only.
+  const compiled = new Set<Ingress>();
   for (const host of claims.keys()) {
-    for (const other of existing.ingressesNaming(className, host)) compiler.put('Ingress', other);
+    const others = classNames.flatMap((name) => existing.ingressesNaming(name, host));
+    for (const other of others) {
+      if (compiled.has(other)) continue;
+      compiled.add(other);
+      compiler.put('Ingress', other);
+    }
+    const isFree = (namespace: string): boolean => refusal(wishFor(host, namespace)) === undefined;
+    const own = wishFor(host, `${candidate.metadata.namespace}`);
+    for (const spec of claimsFor(own, { existing, others, isFree, now }))
+      compiler.put('HostClaim', newHostClaim(spec));
   }
   compiler.put('Ingress', candidate);
   const upstreams = [...claims.values()].flatMap(({ routes, fallback }) =>
     [...routes, ...(fallback === undefined ? [] : [fallback])].map(({ upstream }) => upstream),
   );
-  for (const { namespace, service } of upstreams) {
-    const found = existing.service(`${namespace}/${service}`);
+  for (const key of new Set(upstreams.map(({ namespace, service }) => `${namespace}/${service}`))) {
+    const found = existing.service(key);
     if (found !== undefined) compiler.put('Service', found);
   }
-  for (const { secret } of tls) {
+  for (const secret of new Set(tls.map(({ secret }) => secret))) {
     const found = existing.secret(secret);
     if (found !== undefined) compiler.put('Secret', found);
   }
   const { outcomes } = compiler.flush();
-  return outcomes.set.find((outcome) => outcome.ingress === key)?.problems ?? [];
+  const problems = outcomes.set.find((outcome) => outcome.ingress === key)?.problems ?? [];
+  const knowsSecrets = existing.knowsSecretsOf(candidate.metadata.namespace ?? '');
+  return problems.filter(({ about }) => about !== 'certificates' || knowsSecrets);
 }
+
+interface Circumstances {
+  existing: ExistingObjects;
+  /** Stored Ingresses that name the host. */
+  others: readonly Ingress[];
+  isFree(namespace: string): boolean;
+  now: number;
+}
+
+/** The claims to the host that are recorded, or that the manager will record: stored Ingresses come before the new one. */
+function claimsFor(own: Wish, { existing, others, isFree, now }: Circumstances): HostClaimSpec[] {
+  const { host, className, classNames } = own;
+  const recorded = existing.claims.claimsTo(host, classNames).map(
+    ({ namespace, since, className: ingressClassName }): HostClaimSpec => ({
+      ingressClassName,
+      host,
+      namespace,
+      since,
+    }),
+  );
+  if (host !== ALL_HOSTS && recorded.length > 0) return recorded;
+  const claim = (namespace: string, since: string): HostClaimSpec => ({
+    ingressClassName: className,
+    host,
+    namespace,
+    since,
+  });
+  const stored = others
+    .filter(({ metadata }) => isFree(`${metadata.namespace}`))
+    .map(({ metadata }) => claim(`${metadata.namespace}`, metadata.creationTimestamp ?? ''))
+    .sort((a, b) => (a.since < b.since ? -1 : 1));
+  const expected = [...stored, ...(isFree(own.namespace) ? [claim(own.namespace, isoTime(now))] : [])];
+  if (host !== ALL_HOSTS) return expected.slice(0, 1);
+  const have = new Set(recorded.map(({ namespace }) => namespace));
+  return [...recorded, ...expected.filter(({ namespace }) => !have.has(namespace))];
+}
+
+const isoTime = (time: number): string => new Date(time).toISOString();

@@ -1,9 +1,19 @@
-import { INGRESS_CLASSES, INGRESSES, type Informers, type Ingress, SECRETS, SERVICES } from '@tidegate/kube';
+import {
+  type Clock,
+  INGRESS_CLASSES,
+  INGRESSES,
+  type Informers,
+  type Ingress,
+  type KubeClient,
+  keyOf,
+  SERVICES,
+} from '@tidegate/kube';
+import { HOST_CLAIMS, INGRESS_CLASS_POLICIES } from '../../api/index.ts';
+import { ClassTable } from '../../ingress/classes/index.ts';
 import { classNameOf, readIngress } from '../../ingress/compile/index.ts';
+import { TlsSecrets } from '../../ingress/index.ts';
+import { ClaimIndex, ownershipOf } from '../../ingress/ownership/index.ts';
 import type { IngressSources } from './ingress.ts';
-
-/** Other Secrets cannot hold a serving certificate, so the manager does not read them. */
-const TLS_SECRETS = { fieldSelector: 'type=kubernetes.io/tls' };
 
 const HOST_INDEX = 'admission/host';
 const hostsOf = (ingress: Ingress): string[] => {
@@ -14,17 +24,39 @@ const hostsOf = (ingress: Ingress): string[] => {
 const keyOfHost = (className: string, host: string): string => `${className}\n${host}`;
 
 /** Reads from informer caches. `synced` resolves when they are complete. */
-export function ingressSources(informers: Informers): IngressSources & { synced: Promise<unknown> } {
+export function ingressSources(context: {
+  client: KubeClient;
+  informers: Informers;
+  clock: Clock;
+}): IngressSources & { synced: Promise<unknown> } {
+  const { informers } = context;
   const classes = informers.for(INGRESS_CLASSES);
   const ingresses = informers.for(INGRESSES);
   const services = informers.for(SERVICES);
-  const secrets = informers.for(SECRETS, TLS_SECRETS);
+  const secrets = new TlsSecrets(context);
+  const policies = informers.for(INGRESS_CLASS_POLICIES);
+  const recorded = informers.for(HOST_CLAIMS);
+  const claims = new ClaimIndex();
+  recorded.addHandler({
+    onAdd: (claim) => claims.put(ownershipOf(claim)),
+    onUpdate: (_, claim) => claims.put(ownershipOf(claim)),
+    onDelete: (claim) => claims.remove(keyOf(claim)),
+  });
+  // Problems of classes are reported by the leader.
+  const families = new ClassTable({ client: context.client, informers, recorder: { warning: () => {} } });
   ingresses.addIndex(HOST_INDEX, hostsOf);
   return {
     classes: classes.cache,
+    claims,
+    policyOf: (className) => policies.cache.get(className)?.spec,
+    classesWith: (className) => families.familyOf(className)?.classNames ?? [className],
     ingressesNaming: (className, host) => ingresses.cache.byIndex(HOST_INDEX, keyOfHost(className, host)),
     service: (key) => services.cache.get(key),
-    secret: (key) => secrets.cache.get(key),
-    synced: Promise.all([classes, ingresses, services, secrets].map(({ synced }) => synced)),
+    secret: (key) => secrets.get(key),
+    knowsSecretsOf: (namespace) => secrets.knows(namespace),
+    synced: Promise.all([
+      ...[classes, ingresses, services, secrets, policies, recorded].map(({ synced }) => synced),
+      families.follow(),
+    ]),
   };
 }

@@ -19,11 +19,13 @@ import { type ExistingObjects, problemsIfCreated } from './ingress-problems.ts';
  */
 const REJECTED: ReadonlySet<IngressProblem['reason']> = new Set([
   'HostConflict',
+  'HostNotAllowed',
   'PathConflict',
   'InvalidHost',
   'InvalidPath',
   'UnknownAnnotation',
   'InvalidAnnotation',
+  'AccessControlNotSupported',
   'InvalidCertificate',
 ] as const);
 

@@ -4,6 +4,7 @@ import type { AdmissionResult } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
 import { changedSpec } from './changed-spec.ts';
 import { labelProblems } from './fields.ts';
+import { nodeAddressProblems } from './node-addresses.ts';
 
 export const nodeGroupRule = (membership: Pick<Membership, 'hasNode'>): AdmissionRule => ({
   group: NODE_GROUPS.group,
@@ -15,10 +16,11 @@ export const nodeGroupRule = (membership: Pick<Membership, 'hasNode'>): Admissio
   failurePolicy: 'Ignore',
   evaluate(request): AdmissionResult {
     const spec = changedSpec<NodeGroup['spec']>(request);
-    if (spec === undefined) return {};
+    const addresses = nodeAddressProblems(request);
+    if (spec === undefined) return addresses.length === 0 ? {} : { problems: addresses };
     const { nodes = [], matchLabels = {} } = spec;
     return {
-      problems: labelProblems('spec.matchLabels', matchLabels),
+      problems: [...labelProblems('spec.matchLabels', matchLabels), ...addresses],
       warnings: [
         ...(nodes.length === 0 && Object.keys(matchLabels).length === 0
           ? ['spec: the group selects no nodes; set spec.nodes or spec.matchLabels']

@@ -4,6 +4,7 @@ import type { AdmissionResult, FieldProblem } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
 import { changedSpec } from './changed-spec.ts';
 import { annotationProblems, isEmptySelector, labelProblems, selectorProblems } from './fields.ts';
+import { nodeAddressProblems } from './node-addresses.ts';
 
 export const nodePoolRule = (membership: Pick<Membership, 'nodesOf'>): AdmissionRule => ({
   group: NODE_POOLS.group,
@@ -20,7 +21,11 @@ export const nodePoolRule = (membership: Pick<Membership, 'nodesOf'>): Admission
       return reason === undefined ? {} : { forbidden: `NodePool ${name} cannot be deleted: ${reason}` };
     }
     const spec = changedSpec<NodePool['spec']>(request);
-    return spec === undefined ? {} : checkSpec(spec);
+    const result: AdmissionResult = spec === undefined ? {} : checkSpec(spec);
+    const addresses = nodeAddressProblems(request);
+    return addresses.length === 0
+      ? result
+      : { ...result, problems: [...(result.problems ?? []), ...addresses] };
   },
 });
 
@@ -33,9 +38,7 @@ const checkSpec = ({
   problems: [
     ...labelProblems('spec.labels', labels),
     ...annotationProblems('spec.annotations', annotations),
-    ...taints.flatMap((taint, index) =>
-      taintProblems(taint, taints.slice(0, index), `spec.taints[${index}]`),
-    ),
+    ...taintProblems(taints),
     ...selectorProblems('spec.selector', selector),
   ],
   warnings: isEmptySelector(selector)
@@ -45,18 +48,17 @@ const checkSpec = ({
     : [],
 });
 
-function taintProblems(taint: Taint, before: readonly Taint[], path: string): FieldProblem[] {
-  const { key, value = '', effect } = taint;
-  const duplicateOf = before.findIndex((other) => other.key === key && other.effect === effect);
-  return [
-    ...labelProblems(path, { [key]: value }),
-    ...(duplicateOf < 0
-      ? []
-      : [
-          {
-            path,
-            message: `duplicate of spec.taints[${duplicateOf}]: a node can have one taint per key and effect; remove one of them`,
-          },
-        ]),
-  ];
+function taintProblems(taints: readonly Taint[]): FieldProblem[] {
+  const first = new Map<string, number>();
+  return taints.flatMap(({ key, value = '', effect }, index) => {
+    const path = `spec.taints[${index}]`;
+    const identity = JSON.stringify([key, effect]);
+    const duplicateOf = first.get(identity);
+    if (duplicateOf === undefined) first.set(identity, index);
+    const message = `duplicate of spec.taints[${duplicateOf}]: a node can have one taint per key and effect; remove one of them`;
+    return [
+      ...labelProblems(path, { [key]: value }),
+      ...(duplicateOf === undefined ? [] : [{ path, message }]),
+    ];
+  });
 }

@@ -1,5 +1,7 @@
 import { type IngressClass, type KubeObject, Store, UnknownKindError } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
+import { NODE_ADDRESSES_ANNOTATION } from '../../api/index.ts';
+import { ClaimIndex } from '../../ingress/ownership/index.ts';
 import { Membership } from '../../pools/index.ts';
 import { type AdmissionRequest, type AdmissionResult, type Operation, reviewResponse } from '../review.ts';
 import { ruleFor } from '../rule.ts';
@@ -64,9 +66,19 @@ async function evaluate(resource: keyof typeof KINDS, asked: TestRequest): Promi
     object: operation === 'DELETE' ? null : object(asked.spec),
     oldObject: operation === 'CREATE' ? null : object(asked.oldSpec),
   };
-  const ingresses = { classes: ingressClasses, ingressesNaming: () => [], service: none, secret: none };
+  const ingresses = {
+    classes: ingressClasses,
+    ingressesNaming: () => [],
+    claims: new ClaimIndex(),
+    policyOf: none,
+    classesWith: (className: string) => [className],
+    service: none,
+    secret: none,
+    knowsSecretsOf: () => true,
+  };
   const yurtIngresses = { list: () => [] };
   const rules = admissionRules({
+    registration: 'allow',
     membership,
     permissions,
     ingresses,
@@ -81,6 +93,15 @@ async function evaluate(resource: keyof typeof KINDS, asked: TestRequest): Promi
 const paths = ({ problems = [] }: AdmissionResult): string[] => problems.map(({ path }) => path);
 
 describe('NodePool', () => {
+  it('has addresses of nodes that can be read', async () => {
+    const metadata = { annotations: { [NODE_ADDRESSES_ANNOTATION]: '192.0.2.0/24, node-a' } };
+    const path = `metadata.annotations[${NODE_ADDRESSES_ANNOTATION}]`;
+    for (const resource of ['nodepools', 'nodegroups'] as const)
+      expect((await evaluate(resource, { spec: {}, metadata })).problems).toEqual([
+        { path, message: '"node-a" is not an IP address or a range: write, for example, 192.0.2.0/24' },
+      ]);
+  });
+
   it('can be deleted only if it is empty', async () => {
     expect((await evaluate('nodepools', { operation: 'DELETE', name: 'paris' })).forbidden).toContain(
       'NodePool paris cannot be deleted: the pool still has nodes: n1, n2; ',

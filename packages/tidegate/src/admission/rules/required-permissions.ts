@@ -23,8 +23,11 @@ export type ResourceOf = (kind: GroupVersionKind) => Promise<DiscoveredResource>
 /** More access reviews would not fit into the timeout of the webhook. */
 const MAX_PERMISSIONS = 100;
 
-/** Server-side apply requires `patch`, and also `create` if the object does not exist. */
-const APPLY = ['create', 'patch'];
+/**
+ * Server-side apply requires `patch`, and also `create` if the object does not exist. The manager deletes what it created
+ * when the application no longer contains it, so the author also needs `delete`.
+ */
+const MANAGE = ['create', 'patch', 'delete'];
 
 const RBAC = 'rbac.authorization.k8s.io';
 
@@ -53,6 +56,30 @@ export async function requiredPermissions(
   }
   if (permissions.size <= MAX_PERMISSIONS) return [...permissions.values()];
   return `spec.workloadTemplate.manifests: the application has ${permissions.size} different combinations of kind and namespace, the limit is ${MAX_PERMISSIONS}: split it into several applications`;
+}
+
+/**
+ * The permissions to delete the objects of the previous version, as far as the new version does not require them already.
+ * Kinds that the cluster does not have any more have no objects.
+ */
+export async function permissionsToPrune(
+  before: EdgeApplication | null | undefined,
+  required: readonly RequiredPermission[],
+  resourceOf: ResourceOf,
+): Promise<RequiredPermission[] | string> {
+  const manifests = [];
+  for (const manifest of before?.spec?.workloadTemplate?.manifests ?? []) {
+    const resource = await resourceOf(kindOf(manifest as KubeObject)).catch(undefinedIfUnknown);
+    if (resource !== undefined && !dependsOnAuthor(resource)) manifests.push(manifest);
+  }
+  if (!before || manifests.length === 0) return [];
+  const old = { ...before, spec: { ...before.spec, workloadTemplate: { manifests } } };
+  const permissions = await requiredPermissions(old, '', resourceOf);
+  if (typeof permissions === 'string') return permissions;
+  const known = new Set(required.map(({ target }) => JSON.stringify(target)));
+  return permissions
+    .filter(({ verbs, target }) => verbs.includes('delete') && !known.has(JSON.stringify(target)))
+    .map(({ target }) => ({ path: 'spec.workloadTemplate.manifests', verbs: ['delete'], target }));
 }
 
 /** Looks up each kind once. Stops at the first invalid one, because every unknown kind costs a discovery request. */
@@ -84,13 +111,13 @@ function permissionsFor(
   const path = manifestPath(ordinal);
   const { namespace } = object.metadata;
   const target = { group, resource, namespace };
-  if (group !== RBAC) return [{ path, verbs: APPLY, target }];
+  if (group !== RBAC) return [{ path, verbs: MANAGE, target }];
   // The API server allows a user to grant only permissions that the user has. It would check the manager here, so the
   // author needs the verbs `escalate` and `bind`, which skip that check. See RBAC, privilege escalation prevention.
-  if (!resource.endsWith('bindings')) return [{ path, verbs: [...APPLY, 'escalate'], target }];
+  if (!resource.endsWith('bindings')) return [{ path, verbs: [...MANAGE, 'escalate'], target }];
   const bound = { group, namespace, ...roleIn(object) };
   return [
-    { path, verbs: APPLY, target },
+    { path, verbs: MANAGE, target },
     { path, verbs: ['bind'], target: bound },
   ];
 }

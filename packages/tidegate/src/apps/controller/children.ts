@@ -1,6 +1,7 @@
 import {
   type Informer,
   type Informers,
+  isForbidden,
   isNotFound,
   type KubeClient,
   type KubeObject,
@@ -10,8 +11,9 @@ import {
 import { EDGE_APPLICATION_NAMESPACE_LABEL } from '../../api/index.ts';
 
 /**
- * Reads the objects of applications. Their kinds are not known in advance, so an informer for a kind is started when the
- * first object of that kind is read. Informers use a label selector and cache only objects of applications.
+ * Reads the objects of applications. Their kinds are not known in advance, so an informer for a kind and a namespace is
+ * started when the first such object is read. The manager needs no permission in other namespaces. Informers use a label
+ * selector and cache only objects of applications.
  */
 export class Children {
   readonly #client: KubeClient;
@@ -35,8 +37,9 @@ export class Children {
     { namespace, name = '' }: { namespace?: string; name?: string },
     signal: AbortSignal,
   ): Promise<KubeObject | undefined> {
+    let refused = false;
     const key = namespace === undefined ? name : `${namespace}/${name}`;
-    const cached = this.#follow(resource).cache.get(key);
+    const cached = this.#followed.get(idOf(resource, namespace))?.cache.get(key);
     if (cached !== undefined) return cached;
     try {
       return await this.#client.get(
@@ -46,18 +49,25 @@ export class Children {
       );
     } catch (error) {
       if (isNotFound(error)) return undefined;
+      // An informer in a namespace that grants nothing would only be refused again and again.
+      if (isForbidden(error)) refused = true;
       throw error;
+    } finally {
+      if (!refused) this.#follow(resource, namespace);
     }
   }
 
-  #follow(resource: Resource): Informer {
-    const id = `${qualifiedName(resource)}/${resource.version}`;
-    let informer = this.#followed.get(id);
-    if (informer === undefined) {
-      informer = this.#informers.for(resource, { labelSelector: EDGE_APPLICATION_NAMESPACE_LABEL });
-      this.#followed.set(id, informer);
-      this.#onFollow(informer);
-    }
-    return informer;
+  #follow(resource: Resource, namespace: string | undefined): void {
+    const id = idOf(resource, namespace);
+    if (this.#followed.has(id)) return;
+    const informer = this.#informers.for(resource, {
+      labelSelector: EDGE_APPLICATION_NAMESPACE_LABEL,
+      ...(namespace !== undefined && { namespace }),
+    });
+    this.#followed.set(id, informer);
+    this.#onFollow(informer);
   }
 }
+
+const idOf = (resource: Resource, namespace: string | undefined): string =>
+  `${qualifiedName(resource)}/${resource.version}/${namespace ?? ''}`;

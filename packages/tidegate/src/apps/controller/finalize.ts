@@ -1,7 +1,8 @@
 import { hasFinalizer, isNotFound, type KubeObject, removeFinalizer } from '@tidegate/kube';
 import { EDGE_APPLICATION_FINALIZER, EDGE_APPLICATIONS, type EdgeApplication } from '../../api/index.ts';
+import { isCreatedBy } from './ownership.ts';
 import type { Tools } from './reconcile-objects.ts';
-import { deleteOwned, findOwned, recordedObjects } from './recorded-objects.ts';
+import { deleteOwned, findOwned, notDeleted, recordedObjects } from './recorded-objects.ts';
 import type { Outcome } from './status.ts';
 
 /**
@@ -11,11 +12,11 @@ import type { Outcome } from './status.ts';
 export const isOrphaning = (application: KubeObject): boolean => hasFinalizer(application, 'orphan');
 
 /**
- * Deletes all objects of an application, in every namespace, unless `orphan` is set. Removes the finalizer of the
+ * Deletes all objects that an application created, in every namespace, unless `orphan` is set. Removes the finalizer of the
  * application when all objects are gone; until then, returns the objects that are left.
  */
 export async function finalize(
-  { client, children }: Tools,
+  { client, children, recorder }: Tools,
   application: EdgeApplication,
   orphan: boolean,
   signal: AbortSignal,
@@ -23,9 +24,14 @@ export async function finalize(
   if (!hasFinalizer(application, EDGE_APPLICATION_FINALIZER)) return [];
   const left: Outcome[] = [];
   if (!orphan) {
-    for (const identifier of recordedObjects(application).values()) {
-      const live = await findOwned(children, application, identifier, signal);
+    for (const recorded of recordedObjects(application).values()) {
+      const { identifier } = recorded;
+      const live = await findOwned(children, application, recorded, signal);
       if (live === undefined) continue;
+      if (!isCreatedBy(live, recorded)) {
+        recorder.normal(application, 'NotDeleted', notDeleted(identifier));
+        continue;
+      }
       await deleteOwned(client, identifier, live, signal);
       left.push({
         identifier,

@@ -4,6 +4,7 @@ import {
   EDGE_APPLICATION_LABEL,
   EDGE_APPLICATION_NAMESPACE_LABEL,
   type EdgeApplication,
+  type ResourceIdentifier,
 } from '../../api/index.ts';
 
 /** The key of the application that the labels of an object name. */
@@ -29,6 +30,40 @@ export function isOwnedBy(object: KubeObject, application: EdgeApplication, reco
   );
 }
 
+/** An entry of the status. */
+export interface Recorded {
+  readonly identifier: ResourceIdentifier;
+  /** The object did not exist, and was about to be created. */
+  readonly isPending: boolean;
+}
+
+/**
+ * Whether the application created this object. Only such objects are deleted. Labels, owner references and the names of
+ * field managers prove nothing: every user that may change an object can set them. The status has the UID of each object
+ * that was created, and only the manager writes it.
+ *
+ * If the manager stopped between the creation and the status, the entry is still pending. Then the object is ours if our
+ * apply created it.
+ */
+export function isCreatedBy({ metadata }: KubeObject, recorded: Recorded | undefined): boolean {
+  if (recorded === undefined) return false;
+  const { uid } = recorded.identifier;
+  return uid === undefined ? recorded.isPending && isBornFromApply(metadata) : uid === metadata.uid;
+}
+
+/** The two times of one creation can differ by this: they have a resolution of one second, and ours is set first. */
+const SAME_MOMENT_MS = 1_000;
+
+/** Whether an apply of ours created the object. The API server sets both times; a later apply has a later time. */
+export function isBornFromApply({ creationTimestamp, managedFields = [] }: KubeObject['metadata']): boolean {
+  const created = Date.parse(creationTimestamp ?? '');
+  return managedFields.some(({ manager, operation, time, subresource = '' }) => {
+    const before = created - Date.parse(time ?? '');
+    const isOurs = manager === APPS_FIELD_MANAGER && operation === 'Apply' && subresource === '';
+    return isOurs && before >= 0 && before <= SAME_MOMENT_MS;
+  });
+}
+
 /** The message for an object that exists but does not belong to the application. */
 export function refusal(object: KubeObject, { metadata }: EdgeApplication): string {
   const owner = ownerOf(object);
@@ -40,7 +75,10 @@ export function refusal(object: KubeObject, { metadata }: EdgeApplication): stri
   );
 }
 
-/** Adds an owner reference to objects in the namespace of the application. Kubernetes requires the same namespace. */
+/**
+ * Adds an owner reference to objects in the namespace of the application. Kubernetes requires the same namespace. Use it
+ * only for objects that the application creates, because the garbage collector deletes them with the application.
+ */
 export function withOwner(object: KubeObject, application: EdgeApplication): KubeObject {
   const { name = '', namespace, uid = '' } = application.metadata;
   if (object.metadata.namespace !== namespace) return object;

@@ -21,7 +21,7 @@ import { distinctErrors } from '../validate.ts';
 import { identifierOf } from './apply-object.ts';
 import { inApplyOrder } from './apply-order.ts';
 import { Kinds } from './kinds.ts';
-import { isOwnedBy, refusal, withOwner } from './ownership.ts';
+import { isCreatedBy, isOwnedBy, refusal, withOwner } from './ownership.ts';
 import { reasonToKeep, recordedObjects, resourceOf } from './recorded-objects.ts';
 import { identityOfIdentifier, nameOf } from './status.ts';
 
@@ -65,13 +65,16 @@ export async function preview(client: KubeClient, written: EdgeApplication): Pro
   for (const rendered of inApplyOrder(objects)) {
     const resource = kinds.resourceOf(rendered.object)!;
     const identifier = identifierOf(rendered, resource);
-    const known = recorded.delete(identityOfIdentifier(identifier));
+    const known = recorded.get(identityOfIdentifier(identifier));
+    recorded.delete(identityOfIdentifier(identifier));
     const before = await find(client, resource, rendered.object.metadata);
-    if (before !== undefined && !isOwnedBy(before, application, known)) {
+    if (before !== undefined && !isOwnedBy(before, application, known !== undefined)) {
       problems.push(`${nameOf(identifier)}: ${refusal(before, application)}`);
       continue;
     }
-    const wanted = existing === undefined ? rendered.object : withOwner(rendered.object, application);
+    const isOurs = before === undefined || isCreatedBy(before, known);
+    const wanted =
+      existing === undefined || !isOurs ? rendered.object : withOwner(rendered.object, application);
     try {
       const { object: after } = await applyKnownFields(applier, resource, wanted, { dryRun: true });
       changes.push({ identifier, ...(before && { before }), after });
@@ -81,9 +84,11 @@ export async function preview(client: KubeClient, written: EdgeApplication): Pro
     }
   }
   const missingPools = new Set(missing.map(({ pool }) => pool));
-  for (const identifier of recorded.values()) {
+  for (const entry of recorded.values()) {
+    const { identifier } = entry;
     const before = await find(client, resourceOf(identifier), identifier);
     if (before === undefined || !isOwnedBy(before, application, true)) continue;
+    if (!isCreatedBy(before, entry)) continue;
     if (reasonToKeep(before, errors.length > 0, missingPools) === undefined)
       changes.push({ identifier, before });
   }

@@ -1,15 +1,27 @@
-import { isBeingDeleted, isNotFound, type KubeClient, type KubeObject, type Resource } from '@tidegate/kube';
+import {
+  isBeingDeleted,
+  isForbidden,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+} from '@tidegate/kube';
 import { EDITION_LABEL, type EdgeApplication, type ResourceIdentifier } from '../../api/index.ts';
 import type { Children } from './children.ts';
-import { isOwnedBy } from './ownership.ts';
-import { identityOfIdentifier, type Outcome } from './status.ts';
+import { isOwnedBy, type Recorded } from './ownership.ts';
+import { identityOfIdentifier, nameOf, type Outcome, PENDING } from './status.ts';
 
 /** Lists every object that the application may have created. The status lists objects before they are created. */
-export function recordedObjects({ status }: EdgeApplication): Map<string, ResourceIdentifier> {
-  const made = (status?.manifestStatuses ?? [])
-    .map(({ identifier }) => identifier)
-    .filter(({ resource, name }) => resource !== undefined && name !== undefined);
-  return new Map(made.map((identifier) => [identityOfIdentifier(identifier), identifier]));
+export function recordedObjects({ status }: EdgeApplication): Map<string, Recorded> {
+  const made = (status?.manifestStatuses ?? []).filter(
+    ({ identifier: { resource, name } }) => resource !== undefined && name !== undefined,
+  );
+  return new Map(
+    made.map(({ identifier, conditions }) => [
+      identityOfIdentifier(identifier),
+      { identifier, isPending: conditions?.some(({ reason }) => reason === PENDING) ?? false },
+    ]),
+  );
 }
 
 /** The resource of an identifier in the status. It works without discovery, so also for kinds that were removed. */
@@ -29,12 +41,22 @@ export const resourceOf = ({
 export async function findOwned(
   children: Children,
   application: EdgeApplication,
-  identifier: ResourceIdentifier,
+  { identifier, isPending }: Recorded,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
-  const live = await children.get(resourceOf(identifier), identifier, signal);
-  return live !== undefined && isOwnedBy(live, application, true) ? live : undefined;
+  try {
+    const live = await children.get(resourceOf(identifier), identifier, signal);
+    return live !== undefined && isOwnedBy(live, application, true) ? live : undefined;
+  } catch (error) {
+    // The application did not create it, and must not delete it: there is nothing to do in a namespace without access.
+    if (isForbidden(error) && identifier.uid === undefined && !isPending) return undefined;
+    throw error;
+  }
 }
+
+/** The message for an object that an application has changed, but not created. */
+export const notDeleted = (identifier: ResourceIdentifier): string =>
+  `${nameOf(identifier)} is not deleted, because this application did not create it: delete it yourself if it is not needed`;
 
 /**
  * Deletes exactly this object: the UID precondition protects a newer object with the same name. Returns false if the

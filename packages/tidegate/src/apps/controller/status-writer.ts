@@ -8,13 +8,8 @@ import {
   keyOf,
   type ReconcileResult,
 } from '@tidegate/kube';
-import {
-  EDGE_APPLICATIONS,
-  type EdgeApplication,
-  type EdgeApplicationStatus,
-  type ResourceIdentifier,
-} from '../../api/index.ts';
-import { FAILURES, type Findings, pendingStatus, statusOf } from './status.ts';
+import { EDGE_APPLICATIONS, type EdgeApplication, type EdgeApplicationStatus } from '../../api/index.ts';
+import { FAILURES, type Findings, type NewObject, pendingStatus, statusOf } from './status.ts';
 
 /** The minimum time between two reports of one application. All changes in between are in one write. */
 const MIN_WRITE_INTERVAL_MS = 500;
@@ -55,7 +50,7 @@ export class StatusWriter {
   /** Lists new objects in the status. Call this before they are created, so that they can always be deleted later. */
   async record(
     application: EdgeApplication,
-    objects: readonly ResourceIdentifier[],
+    objects: readonly NewObject[],
     signal: AbortSignal,
   ): Promise<void> {
     await this.#write(application, pendingStatus(application, objects, this.#clock.now()), signal);

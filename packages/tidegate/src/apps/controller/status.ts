@@ -63,19 +63,35 @@ export function statusOf(
   };
 }
 
+/** The reason of objects that do not exist yet and are about to be created. */
+export const PENDING = 'Pending';
+
+/** An object that is about to be applied for the first time. */
+export interface NewObject {
+  readonly identifier: ResourceIdentifier;
+  /** Whether an object with this name exists already. It is never deleted, because another client created it. */
+  readonly exists: boolean;
+}
+
 /** The status before new objects are created: the current status, with an entry for each new object. */
 export function pendingStatus(
   { status }: EdgeApplication,
-  objects: readonly ResourceIdentifier[],
+  objects: readonly NewObject[],
   now: number,
 ): EdgeApplicationStatus {
-  const pending = { reason: 'Pending', message: 'the object is about to be applied' };
-  const unknown: ConditionUpdate = { type: 'Ready', status: 'Unknown', ...pending };
+  const message = 'the object is about to be applied';
+  const unknown: ConditionUpdate = { type: 'Ready', status: 'Unknown', reason: PENDING, message };
   return {
     ...status,
     manifestStatuses: [
       ...(status?.manifestStatuses ?? []),
-      ...objects.map((identifier) => entryOf({ identifier, available: false, ...pending }, undefined, now)),
+      ...objects.map(({ identifier, exists }) =>
+        entryOf(
+          { identifier, available: false, reason: exists ? 'Exists' : PENDING, message },
+          undefined,
+          now,
+        ),
+      ),
     ],
     conditions: status?.conditions ?? [...setCondition([], unknown, now)],
   };

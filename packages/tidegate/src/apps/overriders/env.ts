@@ -12,25 +12,29 @@ export const overrideEnv: Overrider<EnvOverrider> = (object, rule, workload) =>
     const path = [...at, 'env'];
     const present = listAt(container, ['env']).filter(isJsonMap);
     const names = present.map(({ name }) => String(name));
+    const known = new Set(names);
     const variables = rule.value ?? [];
     const wanted = variables.map(({ name }) => name);
     switch (rule.operator) {
       case 'add': {
-        const taken = wanted.filter((name) => names.includes(name));
+        const taken = wanted.filter((name) => known.has(name));
         if (taken.length > 0)
           return overrideError(path, `cannot add ${taken.join(', ')}: already set; use operator replace`);
         return { ...container, env: [...present, ...variables] };
       }
       case 'replace': {
-        const replaced = present.map((old) => variables.find(({ name }) => name === old.name) ?? old);
-        const added = variables.filter(({ name }) => !names.includes(name));
+        // The first of several variables with one name counts.
+        const byName = new Map<unknown, JsonMap>(variables.toReversed().map((one) => [one.name, { ...one }]));
+        const replaced = present.map((old) => byName.get(old.name) ?? old);
+        const added = variables.filter(({ name }) => !known.has(name));
         return { ...container, env: [...replaced, ...added] };
       }
       case 'remove': {
         const missing = lacking(wanted, names);
         if (missing === 'all') return undefined;
         if (missing.length > 0) return overrideError(path, `cannot remove ${missing.join(', ')}: not found`);
-        return { ...container, env: present.filter((old: JsonMap) => !wanted.includes(String(old.name))) };
+        const removed = new Set(wanted);
+        return { ...container, env: present.filter((old: JsonMap) => !removed.has(String(old.name))) };
       }
     }
   });

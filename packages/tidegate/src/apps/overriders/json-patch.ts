@@ -1,4 +1,5 @@
 /** Applies the JSON Patches (RFC 6902) of an EdgeApplication, and explains to its author why one cannot be applied. */
+import { MAX_JSON_DEPTH } from '@tidegate/kube';
 import { applyJsonPatch as apply, JsonPatchError, type JsonPatchOperation } from '@tidegate/kube/patch';
 
 /** One operation of a patch cannot be applied. */
@@ -41,6 +42,14 @@ function explain({ op }: JsonPatchOperation, { problem, side, step, length }: Js
       return 'the test failed: the value at this path is different';
     case 'whole document':
       return 'the whole object cannot be removed';
+    case 'too many operations':
+      return 'a patch can have at most 10000 operations: use several patches, or change the template';
+    case 'copies too large':
+      return 'the operations of the patch copy more than 3 MiB: change the template instead';
+    case 'too many shifts':
+      return 'the patch inserts into, or removes from, the front of a long list too often: replace the list';
+    case 'too deep':
+      return `the object would have more than ${MAX_JSON_DEPTH} nested lists and maps`;
     case 'no parent':
       if (adds) return 'the parent of this path does not exist: add it first';
       return 'this path does not exist';

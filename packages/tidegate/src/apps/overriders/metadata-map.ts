@@ -13,7 +13,7 @@ export const overrideMetadataMap =
     const present = mapAt(object, path);
     const keys = Object.keys(value);
     if (operator === 'add') {
-      const other = keys.filter((key) => present[key] !== undefined && present[key] !== value[key]);
+      const other = keys.filter((key) => Object.hasOwn(present, key) && present[key] !== value[key]);
       if (other.length > 0)
         return overrideError(path, `cannot add ${other.join(', ')}: already set; use operator replace`);
       return write(object, path, { ...present, ...value });

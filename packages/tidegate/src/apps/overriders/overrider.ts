@@ -39,14 +39,18 @@ export function changeContainers(
 ): KubeObject | OverrideError | undefined {
   let changed: KubeObject | undefined;
   for (const list of ['containers', 'initContainers']) {
-    for (const [index, container] of listAt(object, [...workload.pod, 'spec', list]).entries()) {
-      if (!isJsonMap(container)) continue;
-      const path = [...workload.pod, 'spec', list, String(index)];
-      const result = change(container, path);
-      if (result === undefined) continue;
+    const at = [...workload.pod, 'spec', list];
+    const containers = listAt(object, at);
+    const results: unknown[] = [];
+    let matches = false;
+    for (const [index, container] of containers.entries()) {
+      const result = isJsonMap(container) ? change(container, [...at, String(index)]) : undefined;
       if (result instanceof OverrideError) return result;
-      changed = write(changed ?? object, path, result);
+      matches ||= result !== undefined;
+      results.push(result ?? container);
     }
+    // Written once for the whole list, because each write copies it.
+    if (matches) changed = write(changed ?? object, at, results);
   }
   return changed;
 }
@@ -67,6 +71,7 @@ export const changeContainer = (
  * is meant for another workload and does not match this one (`all`). If only some are missing, the rule is wrong.
  */
 export function lacking(wanted: readonly string[], present: readonly string[]): readonly string[] | 'all' {
-  const missing = wanted.filter((one) => !present.includes(one));
+  const has = new Set(present);
+  const missing = wanted.filter((one) => !has.has(one));
   return missing.length === wanted.length && missing.length > 0 ? 'all' : missing;
 }

@@ -13,5 +13,6 @@ export const overrideStringList =
       if (missing === 'all') return undefined;
       if (missing.length > 0)
         return overrideError([...path, field], `cannot remove ${missing.join(', ')}: not found`);
-      return { ...container, [field]: present.filter((word) => !value.includes(word)) };
+      const removed = new Set(value);
+      return { ...container, [field]: present.filter((word) => !removed.has(word)) };
     });

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonMap, type JsonMap } from '@tidegate/kube';
+import { isJsonMap, type JsonMap, ownField } from '@tidegate/kube';
 import type { TolerationsOverrider } from '../../api/index.ts';
 import { listAt, write } from '../json.ts';
 import { type Overrider, overrideError } from './overrider.ts';
@@ -12,6 +12,12 @@ export const overrideTolerations: Overrider<TolerationsOverrider> = (object, rul
   const path = [...workload.pod, 'spec', 'tolerations'];
   const present = listAt(object, path).filter(isJsonMap);
   const wanted = rule.value ?? [];
+  // Each is compared with each.
+  if (present.length * wanted.length > MAX_COMPARISONS)
+    return overrideError(
+      path,
+      `too many tolerations: ${present.length} exist, and the rule has ${wanted.length}`,
+    );
   if (rule.operator === 'add') {
     const added = wanted.filter((one) => !present.some((old) => isDeepStrictEqual(old, one)));
     return write(object, path, [...present, ...added]);
@@ -30,5 +36,9 @@ export const overrideTolerations: Overrider<TolerationsOverrider> = (object, rul
   );
 };
 
+const MAX_COMPARISONS = 100_000;
+
 const matches = (toleration: JsonMap, description: JsonMap): boolean =>
-  Object.entries(description).every(([field, value]) => isDeepStrictEqual(toleration[field], value));
+  Object.entries(description).every(([field, value]) =>
+    isDeepStrictEqual(ownField(toleration, field), value),
+  );

@@ -21,7 +21,9 @@ export function collisionsIn(objects: readonly Rendered[]): {
   const byIdentity = new Map<string, Rendered[]>();
   for (const rendered of objects) {
     const identity = identityOf(rendered.object);
-    byIdentity.set(identity, [...(byIdentity.get(identity) ?? []), rendered]);
+    const same = byIdentity.get(identity);
+    if (same === undefined) byIdentity.set(identity, [rendered]);
+    else same.push(rendered);
   }
   const colliding = new Set<Rendered>();
   const collisions: RenderError[] = [];
@@ -29,15 +31,24 @@ export function collisionsIn(objects: readonly Rendered[]): {
     if (same.length < 2) continue;
     for (const one of same) {
       const { ordinal, edition, object } = one;
-      const others = same.filter((other) => other !== one).map((other) => manifestPath(other.ordinal));
       colliding.add(one);
       collisions.push({
         ordinal,
         ...(edition !== undefined && { edition }),
         path: `${manifestPath(ordinal)}.metadata.name`,
-        message: `${object.kind} ${object.metadata.name} is also rendered from ${others.join(', ')}: choose another name`,
+        message: `${object.kind} ${object.metadata.name} is also rendered from ${othersOf(one, same)}: choose another name`,
       });
     }
   }
   return { colliding, collisions };
+}
+
+/** The messages of many equal objects would otherwise grow with the square of their number. */
+const MOST_NAMED = 3;
+
+function othersOf(one: Rendered, same: readonly Rendered[]): string {
+  const named = same.slice(0, MOST_NAMED + 1).filter((other) => other !== one);
+  const shown = named.slice(0, MOST_NAMED).map(({ ordinal }) => manifestPath(ordinal));
+  const rest = same.length - 1 - shown.length;
+  return [...shown, ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
 }

@@ -1,4 +1,4 @@
-import { isJsonMap, type KubeObject, type ObjectMeta } from '@tidegate/kube';
+import { isJsonMap, type KubeObject, MAX_JSON_DEPTH, measureJson, type ObjectMeta } from '@tidegate/kube';
 import type { EdgeApplication } from '../../api/index.ts';
 import type { RenderError } from './result.ts';
 import { kindOf, type ScopeOf } from './scopes.ts';
@@ -69,6 +69,12 @@ function decode(
 function errorOf(manifest: unknown): ManifestError | undefined {
   if (!isJsonMap(manifest))
     return { field: '', message: 'a manifest must be an object with apiVersion, kind and metadata' };
+  const size = measureJson(manifest);
+  if (typeof size === 'string')
+    return {
+      field: '',
+      message: `the manifest is ${size}: at most 3 MiB and ${MAX_JSON_DEPTH} nested lists and maps are allowed`,
+    };
   const { apiVersion, kind, metadata } = manifest;
   if (typeof apiVersion !== 'string' || apiVersion === '')
     return { field: '.apiVersion', message: 'apiVersion is required, for example apps/v1' };

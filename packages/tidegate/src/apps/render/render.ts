@@ -7,10 +7,12 @@ import {
   SERVICE_TOPOLOGY_NODE_GROUP,
 } from '../../api/index.ts';
 import { workloadOf } from '../workloads.ts';
+import { BudgetError, RenderBudget } from './budget.ts';
 import { collisionsIn } from './collisions.ts';
 import { decodeManifests, type Manifest } from './decode.ts';
 import type { RenderError, Rendered, RenderResult } from './result.ts';
 import type { ScopeOf } from './scopes.ts';
+import { atOnce } from './slices.ts';
 import { renderTarget } from './target-editions.ts';
 import type { Target } from './targets.ts';
 
@@ -24,18 +26,41 @@ const MAX_LABEL_LENGTH = 63;
  * and its target, not on the order of manifests or on the overriders of other targets. So a change for one pool never
  * restarts pods in another.
  */
-export function render(
+export const render = (
   application: EdgeApplication,
   targets: readonly Target[],
   scopeOf: ScopeOf,
-): RenderResult {
+): RenderResult => atOnce(renderSteps(application, targets, scopeOf));
+
+/** The same in steps, for programs that have other work to do, see `inSlices`. */
+export function* renderSteps(
+  application: EdgeApplication,
+  targets: readonly Target[],
+  scopeOf: ScopeOf,
+): Generator<undefined, RenderResult, undefined> {
   const nameError = errorOfName(application);
   if (nameError !== undefined) return { objects: [], errors: [nameError] };
+  try {
+    return yield* renderWithin(new RenderBudget(), application, targets, scopeOf);
+  } catch (error) {
+    if (!(error instanceof BudgetError)) throw error;
+    return { objects: [], errors: [{ path: 'spec', message: error.message }] };
+  }
+}
+
+function* renderWithin(
+  budget: RenderBudget,
+  application: EdgeApplication,
+  targets: readonly Target[],
+  scopeOf: ScopeOf,
+): Generator<undefined, RenderResult, undefined> {
   const { manifests, errors } = decodeManifests(application, scopeOf);
   const workloads = manifests.filter(({ object }) => workloadOf(object) !== undefined);
   const others = manifests.filter(({ object }) => workloadOf(object) === undefined);
   const complete = errors.length === 0;
-  const editions = targets.map((target) => renderTarget(application, workloads, target, complete));
+  const editions: RenderResult[] = [];
+  for (const target of targets)
+    editions.push(yield* renderTarget(application, workloads, target, { complete, budget }));
   const objects = [...others.map(once), ...editions.flatMap((edition) => edition.objects)].map(
     owned(application),
   );

@@ -1,7 +1,9 @@
 import type { KubeObject } from '@tidegate/kube';
 import type { EdgeApplication } from '../../api/index.ts';
+import { listAt } from '../json.ts';
 import { OverrideError, type Rule, rulesOf } from '../overriders/index.ts';
 import { type Workload, workloadOf } from '../workloads.ts';
+import type { RenderBudget } from './budget.ts';
 import { type Manifest, manifestPath } from './decode.ts';
 import { editionOf, NodeSelectorConflict } from './edition.ts';
 import type { RenderError, Rendered, RenderResult } from './result.ts';
@@ -14,12 +16,12 @@ import type { Target } from './targets.ts';
  * editions: pods without the requested change must not replace running pods. Whether a rule matches is only certain if
  * all manifests could be decoded (`complete`); otherwise unused rules are not reported.
  */
-export function renderTarget(
+export function* renderTarget(
   { metadata }: EdgeApplication,
   manifests: readonly Manifest[],
   target: Target,
-  complete: boolean,
-): RenderResult {
+  { complete, budget }: { complete: boolean; budget: RenderBudget },
+): Generator<undefined, RenderResult, undefined> {
   const rules = rulesOf(target.overriders);
   const used = new Set<Rule>();
   const objects: Rendered[] = [];
@@ -27,7 +29,8 @@ export function renderTarget(
   const { edition } = target;
   for (const { ordinal, object } of manifests) {
     const workload = workloadOf(object)!;
-    const overridden = override(object, workload, rules, used);
+    budget.object();
+    const overridden = yield* override(object, workload, rules, used, budget);
     if ('message' in overridden) {
       const path = `${target.path}.overriders.${overridden.rule.path}`;
       errors.push({ ordinal, edition, path, message: overridden.message });
@@ -51,22 +54,31 @@ export function renderTarget(
 }
 
 /** Applies all rules to one workload. Adds the rules that match it to `used`. */
-function override(
+function* override(
   manifest: KubeObject,
   workload: Workload,
   rules: readonly Rule[],
   used: Set<Rule>,
-): { object: KubeObject } | { rule: Rule; message: string } {
+  budget: RenderBudget,
+): Generator<undefined, { object: KubeObject } | { rule: Rule; message: string }, undefined> {
+  const failed = (rule: Rule, path: string, message: string) => ({
+    rule,
+    message: `${manifest.kind} ${manifest.metadata.name}, ${path}: ${message}`,
+  });
+  const containers = listAt(manifest, [...workload.pod, 'spec', 'containers']).length;
+  // Before the first rule is applied, so that an application that costs too much costs nothing.
+  budget.steps(rules.length * (1 + containers));
   let object = manifest;
-  for (const rule of rules) {
+  for (const [index, rule] of rules.entries()) {
+    yield;
     const changed = rule.apply(object, workload);
-    if (changed === undefined) continue;
-    used.add(rule);
-    if (changed instanceof OverrideError) {
-      const { kind, metadata } = manifest;
-      return { rule, message: `${kind} ${metadata.name}, ${changed.path}: ${changed.message}` };
-    }
-    object = changed;
+    if (changed !== undefined) used.add(rule);
+    if (changed instanceof OverrideError) return failed(rule, changed.path, changed.message);
+    object = changed ?? object;
+    // Patches can double an object. What other rules add is as large as the rule, so the sum is checked at the end.
+    const isChecked = rule.path.startsWith('patchOverriders') || index === rules.length - 1;
+    const problem = isChecked ? budget.problemOf(object) : undefined;
+    if (problem !== undefined) return failed(rule, '', problem);
   }
   return { object };
 }

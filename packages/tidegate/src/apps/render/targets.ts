@@ -44,12 +44,12 @@ export const everyPoolIsNodeGroup: KindOfPool = () => 'NodeGroup';
 /** Lists the targets of an application. Pools that do not exist are not targets; `missing` contains them. */
 export function targetsOf({ spec }: EdgeApplication, kindOfPool: KindOfPool): Targets {
   const scope = spec?.workloadScope ?? {};
-  const targets: Target[] = [];
+  const byEdition = new Map<string, Target>();
   const missing: { pool: string; path: string }[] = [];
   const errors: RenderError[] = [];
   const add = (target: Target): void => {
-    const twin = targets.find(({ edition }) => edition === target.edition);
-    if (twin === undefined) targets.push(target);
+    const twin = byEdition.get(target.edition);
+    if (twin === undefined) byEdition.set(target.edition, target);
     else
       errors.push({
         path: target.path,
@@ -69,7 +69,7 @@ export function targetsOf({ spec }: EdgeApplication, kindOfPool: KindOfPool): Ta
       errors.push({ path: `${path}.labelSelector`, message: requirements });
     else add(labelsTarget(labels, requirements, path));
   }
-  return { targets, missing, errors };
+  return { targets: [...byEdition.values()], missing, errors };
 }
 
 const poolTarget = ({ name, overriders = {} }: TargetNodeGroup, kind: PoolKind, path: string): Target => ({

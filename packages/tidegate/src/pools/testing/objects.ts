@@ -8,13 +8,25 @@ const since = (day: number): string => `2026-01-0${day}T00:00:00Z`;
 export const node = (
   name: string,
   labels: Record<string, string> = {},
-  more: { annotations?: Record<string, string>; taints?: Taint[]; ready?: 'True' | 'False' | 'Unknown' } = {},
+  more: {
+    annotations?: Record<string, string>;
+    taints?: Taint[];
+    ready?: 'True' | 'False' | 'Unknown';
+    /** Of the condition Ready. */
+    lastTransitionTime?: string | undefined;
+  } = {},
 ): Node => ({
   apiVersion: 'v1',
   kind: 'Node',
   metadata: { name, labels, ...(more.annotations && { annotations: more.annotations }) },
   ...(more.taints && { spec: { taints: more.taints } }),
-  ...(more.ready && { status: { conditions: [{ type: 'Ready', status: more.ready }] } }),
+  ...(more.ready && { status: { conditions: [readyCondition(more.ready, more.lastTransitionTime)] } }),
+});
+
+const readyCondition = (status: string, lastTransitionTime?: string) => ({
+  type: 'Ready',
+  status,
+  ...(lastTransitionTime !== undefined && { lastTransitionTime }),
 });
 
 export const group = (name: string, spec: NodeGroup['spec'], day = 1, deleting = false): NodeGroup => ({

@@ -1,0 +1,122 @@
+/**
+ * A node must not choose its pool. What decides the pool are labels of its Node object, and the record of what Tidegate set
+ * there; the NodeRestriction plugin of Kubernetes allows nodes to change both. With them, a compromised node could join the
+ * pool of another site: it would receive the pods, Secrets and endpoints of that site, and remove taints that
+ * administrators set, because Tidegate removes what the record contains.
+ */
+import { labelKeyProblems } from '@tidegate/kube';
+import {
+  DESIRED_NODE_POOL_LABEL,
+  NODE_GROUP_LABEL,
+  NODE_POOL_LABEL,
+  OPENYURT_WRITTEN_ANNOTATION,
+  WRITTEN_ANNOTATION,
+} from '../../api/index.ts';
+import type { Membership } from '../../pools/index.ts';
+import type { AdmissionRequest, AdmissionResult, UserInfo } from '../review.ts';
+import type { AdmissionRule, MatchCondition } from '../rule.ts';
+
+export interface NodeIdentitySources {
+  membership: Pick<Membership, 'selectorKeys'>;
+  /** Whether a node may choose its pool when it registers, with `--node-labels` of the kubelet. */
+  registration: 'allow' | 'refuse';
+}
+
+const POOL_LABELS = [NODE_POOL_LABEL, DESIRED_NODE_POOL_LABEL, NODE_GROUP_LABEL];
+const RECORDS = [WRITTEN_ANNOTATION, OPENYURT_WRITTEN_ANNOTATION];
+
+/** Metadata can also be changed through `status`, which kubelets write all the time. */
+export const nodeIdentityRules = (sources: NodeIdentitySources): AdmissionRule[] =>
+  [{}, { subresource: 'status' }].map((of) => ({
+    group: '',
+    versions: ['v1'],
+    resource: 'nodes',
+    ...of,
+    scope: 'Cluster',
+    operations: of.subresource === undefined ? ['CREATE', 'UPDATE'] : ['UPDATE'],
+    // The conditions limit it to nodes that change their own pool, which kubelets never do. Heartbeats do not depend on
+    // the manager, nor does the registration of the node on which it is going to run.
+    failurePolicy: 'Fail',
+    guards: 'metadata',
+    matchConditions: () => conditionsFor(sources),
+    evaluate: (request) => evaluate(request, sources),
+  }));
+
+function evaluate(request: AdmissionRequest, sources: NodeIdentitySources): AdmissionResult {
+  const { object, oldObject, userInfo } = request;
+  if (!isNode(userInfo) || !object) return {};
+  const { name = '' } = object.metadata;
+  const isNew = !oldObject;
+  const labels =
+    isNew && sources.registration === 'allow'
+      ? []
+      : changed(object.metadata.labels, oldObject?.metadata.labels, protectedLabels(sources));
+  const records = changed(object.metadata.annotations, oldObject?.metadata.annotations, RECORDS);
+  if (labels.length + records.length === 0) return {};
+  const what = [...labels.map((key) => `label ${key}`), ...records.map((key) => `annotation ${key}`)];
+  const advice =
+    labels.length === 0
+      ? 'only the manager writes this annotation'
+      : `an administrator can set it: kubectl label node ${name} ${labels[0]}=VALUE --overwrite`;
+  return {
+    forbidden: `node ${name} cannot ${isNew ? 'register with' : 'change'} ${what.join(', ')}: it decides to which pool the node belongs; ${advice}`,
+  };
+}
+
+const isNode = ({ username, groups = [] }: UserInfo): boolean =>
+  username.startsWith('system:node:') || groups.includes('system:nodes');
+
+function changed(
+  now: Readonly<Record<string, string>> = {},
+  before: Readonly<Record<string, string>> = {},
+  keys: readonly string[],
+): string[] {
+  const value = (map: Readonly<Record<string, string>>, key: string): string | undefined =>
+    Object.hasOwn(map, key) ? map[key] : undefined;
+  return keys.filter((key) => value(now, key) !== value(before, key));
+}
+
+/** The labels that name pools, and those that selectors of pools use. */
+const protectedLabels = ({ membership }: NodeIdentitySources): string[] => [
+  ...new Set([...POOL_LABELS, ...membership.selectorKeys()]),
+];
+
+const FROM_NODE: MatchCondition = {
+  name: 'from-node',
+  expression:
+    'request.userInfo.username.startsWith("system:node:") || (has(request.userInfo.groups) && "system:nodes" in request.userInfo.groups)',
+};
+
+/** Beyond this number, the condition compares all labels: the API server limits the cost of an expression. */
+const MAX_KEYS = 50;
+/** Not a valid label value, so it is different from every value that a label can have. */
+const ABSENT = '"!"';
+
+function conditionsFor(sources: NodeIdentitySources): MatchCondition[] {
+  const keys = protectedLabels(sources).filter((key) => labelKeyProblems(key).length === 0);
+  const labels = keys.length > MAX_KEYS ? mapDiffers('labels') : anyDiffers('labels', keys.toSorted());
+  const isUpdate = sources.registration === 'allow' ? 'oldObject != null && ' : '';
+  return [
+    FROM_NODE,
+    {
+      name: 'pool-is-changed',
+      expression: `(${isUpdate}${labels}) || ${anyDiffers('annotations', RECORDS)}`,
+    },
+  ];
+}
+
+type MetadataMap = 'labels' | 'annotations';
+
+const hasMap = (object: string, map: MetadataMap): string =>
+  `${object} != null && has(${object}.metadata.${map})`;
+
+function anyDiffers(map: MetadataMap, keys: readonly string[]): string {
+  const value = (object: string): string =>
+    `(${hasMap(object, map)} && key in ${object}.metadata.${map} ? ${object}.metadata.${map}[key] : ${ABSENT})`;
+  return `${JSON.stringify(keys)}.exists(key, ${value('object')} != ${value('oldObject')})`;
+}
+
+function mapDiffers(map: MetadataMap): string {
+  const value = (object: string): string => `(${hasMap(object, map)} ? ${object}.metadata.${map} : {})`;
+  return `${value('object')} != ${value('oldObject')}`;
+}
