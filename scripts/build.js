@@ -65,12 +65,22 @@ function checkWritable() {
   }
 }
 
+/** Without `npm ci`, for example in a fresh checkout. */
+function checkInstalled() {
+  if (existsSync(join(root, 'node_modules/esbuild'))) return;
+  console.error(
+    `tidegate: cannot build: the packages are not installed in '${resolve(root)}'; run \`npm ci\` first`,
+  );
+  process.exit(1);
+}
+
 async function buildIfNeeded() {
   const current = fingerprint();
   const last = lastFingerprint();
   if (last === current && !process.argv.includes('--force')) return;
   checkWritable();
   if (last !== undefined) console.log('Building, because the sources have changed ...');
+  checkInstalled();
   rmSync(stampFile, { force: true });
   const { bundleAll } = await import('./bundle.js');
   await bundleAll();

@@ -48,10 +48,11 @@ export async function bundleAll() {
   await empty(join(root, 'dist'));
   // The schemas are a cache with a stamp of its own, so they are made only when something they depend on has changed.
   generateSchemas();
-  for (const place of [dist, join(root, 'dist')])
+  for (const place of [dist, join(root, 'dist')]) {
     await cp(join(root, 'packages/envtest/dist/schemas'), join(place, 'schemas'), { recursive: true });
-  // nginx reads its Lua files itself.
-  await cp(join(product, 'src/dataplane/nginx/lua'), join(dist, 'nginx/lua'), { recursive: true });
+    // nginx reads its Lua files itself. The benchmark and the fuzz test run nginx too.
+    await cp(join(product, 'src/dataplane/nginx/lua'), join(place, 'nginx/lua'), { recursive: true });
+  }
   const inputs = await bundle(dist, { 'cli/main': 'packages/tidegate/src/cli/main.ts' });
   await writeFile(join(dist, 'LICENSES.txt'), licensesOf(inputs, root));
   // A bundle of its own, without shared chunks: tests run it from packages/envtest, the program from its own dist/.

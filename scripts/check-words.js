@@ -45,6 +45,7 @@ const SKIPPED = [
 /** Words of Kubernetes and of other programs, quoted exactly, that may contain one of the phrases. */
 const QUOTED = [
   /kubectl auth whoami/,
+  /operation cancelled: actual cost limit exceeded/,
   /can not be (?:empty|specified simultaneously|less than status.capacity)|toleration can not be modified/,
 ];
 

@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { alignTables } from './docs/align-tables.js';
 import { cliPage } from './docs/cli-page.js';
+import { ingressNginxPage } from './docs/ingress-nginx-page.js';
 import { kindsPage } from './docs/kinds-page.js';
 import { cacheDirectory, loadSource } from './docs/load-source.js';
 import { namesPage } from './docs/names-page.js';
@@ -17,13 +18,15 @@ const PAGES_BESIDE_DOCS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECU
 const read = (path) => readFile(join(ROOT, path), 'utf8');
 
 async function generated() {
-  const [api, { createProgram }] = await Promise.all([
+  const [api, { createProgram }, ingressNginx] = await Promise.all([
     loadSource('api/index.ts'),
     loadSource('cli/program.ts'),
+    loadSource('ingress/nginx-annotations/index.ts'),
   ]);
   return new Map([
     ['docs/images/sites.svg', drawSites(await read(PICTURE), PICTURE)],
     ['docs/reference/cli.md', cliPage(await createProgram())],
+    ['docs/reference/ingress-nginx-annotations.md', ingressNginxPage(ingressNginx)],
     ['docs/reference/kinds.md', kindsPage(api.customResourceDefinitions())],
     ['docs/reference/labels-and-annotations.md', namesPage(await read(NAMES), api)],
   ]);

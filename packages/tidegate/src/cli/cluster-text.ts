@@ -6,7 +6,9 @@ import { quotePath } from '@tidegate/disk';
 import { humanDuration, textTable } from '@tidegate/kube';
 import {
   type ClusterReport,
+  callerFor,
   type FrontDoorReport,
+  failureText,
   type NodeReport,
   type NotReady,
   notReadyText,
@@ -27,8 +29,8 @@ export function poolsTable({ pools }: ClusterReport): string {
   ]);
 }
 
-export function nodesTable({ nodes }: ClusterReport): string {
-  if (nodes.length === 0) return 'No nodes. `tidegate up --nodes 3` runs three.';
+export function nodesTable({ nodes, stateDirectory }: ClusterReport): string {
+  if (nodes.length === 0) return `No nodes. \`${callerFor(stateDirectory)('up --nodes 3')}\` runs three.`;
   return textTable([
     ['NODE', 'READY', 'ADDRESS', 'LINK', 'PODS', 'LABELS'],
     ...nodes.map(({ name, ready, address, link, pods, labels }) => [
@@ -44,7 +46,8 @@ export function nodesTable({ nodes }: ClusterReport): string {
 
 /**
  * READY is the condition in the API server, which is out of date while the link is cut. RESPONDING counts the router pods
- * that respond when they are queried directly, and reports when they cannot be reached at the address.
+ * that respond when they are queried directly, and reports when they cannot be reached at the address, or cannot reach
+ * the pods behind them.
  */
 export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: number): string {
   const cut = new Set(pools.filter(({ link }) => link === 'cut').map(({ name }) => name));
@@ -56,7 +59,7 @@ export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: numbe
       door.name,
       door.pool ?? '<all>',
       door.urls.join(',') || '<none>',
-      cut.has(door.pool ?? '') ? `${readyText(door)}, last known` : readyText(door),
+      cut.has(door.pool ?? '') || isContradicted(door) ? `${readyText(door)}, last known` : readyText(door),
       respondingText(door),
       [...new Set(door.routers.flatMap(({ dataPlane }) => dataPlane ?? []))].join(',') || '<unknown>',
       String(door.hosts.length),
@@ -69,12 +72,20 @@ export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: numbe
   ]);
 }
 
-function respondingText({ routers, answers }: FrontDoorReport): string {
+function respondingText({ routers, answers, sample }: FrontDoorReport): string {
   const count = `${routers.filter(({ responding }) => responding).length}/${routers.length}`;
-  if (answers.length === 0 || answers.some(({ from }) => from === 'router')) return count;
+  if (answers.some(({ from }) => from === 'router'))
+    return sample !== undefined && sample.status >= 500 ? `${count} (${failureText(sample)})` : count;
+  if (answers.length === 0) return count;
   const what = answers.some(({ from }) => from === 'stranger') ? 'another program answers' : 'no answer';
   return `${count} (${what} at the address)`;
 }
+
+/** The condition is out of date, for example because the API server cannot store another one on a full disk. */
+const isContradicted = ({ ready, routers, answers }: FrontDoorReport): boolean =>
+  ready === 'True' &&
+  ((routers.length > 0 && routers.every(({ responding }) => !responding)) ||
+    (answers.length > 0 && answers.every(({ from }) => from !== 'router')));
 
 const readyText = ({ ready, reason = 'not reported yet' }: FrontDoorReport): string =>
   ready === 'True' ? ready : `${ready} (${reason})`;

@@ -36,7 +36,9 @@ describe('command lines that Tidegate writes itself contain only options that ex
     const documents = readFileSync(path, 'utf8')
       .split(/^---$/m)
       .map((text) => parse(text));
-    const deployment = documents.find((document) => document?.kind === 'Deployment');
-    expect(await unknownOptions(deployment.spec.template.spec.containers[0].args)).toEqual([]);
+    const deployments = documents.filter((document) => document?.kind === 'Deployment');
+    expect(deployments).toHaveLength(4);
+    for (const { spec } of deployments)
+      expect(await unknownOptions(spec.template.spec.containers[0].args)).toEqual([]);
   });
 });

@@ -1,14 +1,14 @@
 import { Argument, Command } from 'commander';
-import { type Component, NAMED_COMPONENTS, SINGLE_COMPONENTS } from '../supervisor/index.ts';
+import { type Component, callerFor, NAMED_COMPONENTS, SINGLE_COMPONENTS } from '../supervisor/index.ts';
 import { stateOption } from './options.ts';
-import { fail } from './process.ts';
+import { CommandError, fail } from './process.ts';
 import { ask, stateOf } from './state.ts';
 
 export function killCommand(): Command {
   return new Command('kill')
     .description('Kill processes of the embedded cluster, as a crash would; they are restarted')
     .addArgument(
-      new Argument('<component>', 'what to kill').choices([...NAMED_COMPONENTS, ...SINGLE_COMPONENTS]),
+      new Argument('[component]', 'what to kill').choices([...NAMED_COMPONENTS, ...SINGLE_COMPONENTS]),
     )
     .argument('[name...]', 'names of routers; for hubs and nodes, node names, pools, or label selectors')
     .addOption(stateOption())
@@ -25,8 +25,17 @@ Examples:
     .action(run);
 }
 
-async function run(component: Component, names: string[], options: { state: string }): Promise<void> {
+async function run(
+  component: Component | undefined,
+  names: string[],
+  options: { state: string },
+): Promise<void> {
   try {
+    if (component === undefined) {
+      throw new CommandError(
+        `specify what to kill: ${NAMED_COMPONENTS.join(', ')}, each with names; or ${SINGLE_COMPONENTS.join(', ')}; for example \`${callerFor(options.state)('kill apiserver')}\``,
+      );
+    }
     const killed = (await ask(stateOf(options), { command: 'kill', component, names })) as string[];
     console.log(`Killed: ${killed.join(', ')}`);
   } catch (error) {

@@ -3,6 +3,7 @@ import { quotePath } from '@tidegate/disk';
 import { Command, InvalidArgumentError } from 'commander';
 import {
   type ClusterReport,
+  callerFor,
   callSupervisor,
   logFiles,
   type NodeLayout,
@@ -82,7 +83,9 @@ async function run(component: string | undefined, names: string[], options: Opti
 async function nodesOf(state: StateDirectory, names: readonly string[]): Promise<readonly NodeLayout[]> {
   const cluster = await readCluster(state);
   if (cluster === undefined)
-    throw new CommandError(`no cluster in ${quotePath(state.path)}; create one with \`tidegate up\``);
+    throw new CommandError(
+      `no cluster in ${quotePath(state.path)}; create one with \`${callerFor(state.path)('up')}\``,
+    );
   const { nodes } = cluster;
   if (names.every((name) => nodes.some((node) => node.name === name))) return nodes;
   const answer = await callSupervisor(state, { command: 'status' }).catch(() => undefined);

@@ -1,8 +1,12 @@
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { KubeClient, Metrics } from '@tidegate/kube';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Endpoint } from '../admission/index.ts';
 import { METRICS_PREFIX } from '../api/index.ts';
+import type { Part } from '../manager/index.ts';
+import { parseAddressRanges } from '../pools/node-addresses.ts';
 import { type ClusterFlags, clusterConfig, contextOption, kubeconfigOption } from './cluster-client.ts';
 import { createLog } from './create-log.ts';
 import { logLevelOption, parseAddress, parseBoolean, parseFixedPort, parsePort } from './options.ts';
@@ -15,10 +19,19 @@ interface Options extends ClusterFlags {
   webhookPort: number;
   webhookUrl?: Endpoint;
   webhookService?: Endpoint;
+  webhookClientCa?: string;
+  webhookClientName?: string[];
   adminBindAddress: string;
   adminPort: number;
+  parts: readonly Part[];
   hubAddress: string[];
+  poolRegistration: boolean;
+  nodeAddresses: string;
   routerImage: string;
+  allowRouterImage: string[];
+  allowRouterAddress: string[];
+  allowRouterNamespace: string[];
+  ingressNginxImage?: string;
   routerHttpPort: number;
   routerHttpsPort: number;
   routerAdminPort: number;
@@ -33,6 +46,14 @@ export function managerCommand(): Command {
     )
     .addOption(kubeconfigOption())
     .addOption(contextOption())
+    .addOption(
+      new Option(
+        '--parts <names>',
+        `comma-separated parts to run: ${ALL_PARTS.join(', ')}; each part needs only the permissions of its own ServiceAccount`,
+      )
+        .argParser(parseParts)
+        .default(ALL_PARTS, 'all'),
+    )
     .option('--install-crds', 'install or update the CRDs; without it, wait until they are installed')
     .option('--webhook-bind-address <address>', 'address of the admission webhook', parseAddress, '127.0.0.1')
     .option(
@@ -56,6 +77,14 @@ export function managerCommand(): Command {
       ).argParser(parseService),
     )
     .option(
+      '--webhook-client-ca <file>',
+      'accept reviews only from clients with a certificate of this authority, in PEM (default: from every client)',
+    )
+    .option(
+      '--webhook-client-name <name...>',
+      'common names of client certificates to accept (default: all of the authority)',
+    )
+    .option(
       '--admin-bind-address <address>',
       'address of /healthz, /readyz and /metrics',
       parseAddress,
@@ -70,7 +99,37 @@ export function managerCommand(): Command {
     .option('--hub-address <address...>', 'addresses that hubs listen on besides those of their node', [
       '169.254.2.1',
     ])
+    .option(
+      '--no-pool-registration',
+      'refuse nodes that choose their pool when they register, with --node-labels of the kubelet',
+    )
+    .option(
+      '--node-addresses <ranges>',
+      'comma-separated addresses and ranges that serving certificates of all nodes may contain, in addition to the annotation pools.tidegate.io/node-addresses of their pools',
+      parseRanges,
+      '',
+    )
     .option('--router-image <image>', 'default image of routers', `tidegate:${packageVersion()}`)
+    .option(
+      '--allow-router-image <pattern...>',
+      'other images that classes and YurtIngresses may select; a pattern can end with *',
+      [],
+    )
+    .option(
+      '--allow-router-address <range...>',
+      'ranges of external addresses that classes and YurtIngresses may give to routers, for example 203.0.113.0/24',
+      parseRange,
+      [],
+    )
+    .option(
+      '--allow-router-namespace <name...>',
+      'namespaces of routers besides tidegate-routers and ingress-nginx',
+      [],
+    )
+    .option(
+      '--ingress-nginx-image <image>',
+      'default image of routers that run ingress-nginx; without it, no router does',
+    )
     .option('--router-http-port <number>', 'port of routers for HTTP, in their pods', parseFixedPort, 8080)
     .option('--router-https-port <number>', 'port of routers for HTTPS, in their pods', parseFixedPort, 8443)
     .option(
@@ -91,15 +150,46 @@ export function managerCommand(): Command {
       `
 Examples:
   tidegate manager --kubeconfig ~/.kube/config --install-crds
-  tidegate manager --webhook-bind-address 0.0.0.0 --webhook-service tidegate-system/tidegate-webhook   # in a pod`,
+  tidegate manager --parts admission --webhook-bind-address 10.1.2.3 --webhook-service tidegate-system/tidegate-webhook   # in a pod`,
     )
     .action(run);
+}
+
+/** The names are those of `PARTS` in the manager, which is loaded only when it runs. */
+const ALL_PARTS: readonly Part[] = ['admission', 'pools', 'routers', 'apps'];
+
+function parseParts(text: string): readonly Part[] {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !ALL_PARTS.some((part) => part === name));
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(
+      `Part ${JSON.stringify(unknown)} does not exist. Use ${ALL_PARTS.join(', ')}.`,
+    );
+  return ALL_PARTS.filter((part) => names.includes(part));
+}
+
+function parseRange(text: string, before: string[]): string[] {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const most = isIP(address) === 6 ? 128 : 32;
+  const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= most);
+  if (isIP(address) === 0 || !isPrefix || rest.length > 0)
+    throw new InvalidArgumentError('Use an address or a range, for example 203.0.113.0/24.');
+  return [...before, text];
 }
 
 function parseUrl(text: string): Endpoint {
   if (!URL.canParse(text) || new URL(text).protocol !== 'https:')
     throw new InvalidArgumentError('Use a URL that starts with https://.');
   return { url: text.replace(/\/+$/, '') };
+}
+
+function parseRanges(text: string): string {
+  const [wrong] = parseAddressRanges(text).invalid;
+  if (wrong !== undefined)
+    throw new InvalidArgumentError(
+      `${JSON.stringify(wrong)} is not an IP address or a range. Use, for example, 192.0.2.0/24,2001:db8::/64.`,
+    );
+  return text;
 }
 
 function parseService(text: string): Endpoint {
@@ -127,10 +217,20 @@ async function run(options: Options): Promise<void> {
           host: options.webhookBindAddress,
           port: options.webhookPort,
           endpoint: options.webhookUrl ?? options.webhookService,
+          ...(await clientAuthentication(options)),
         },
         health: { host: options.adminBindAddress, port: options.adminPort },
         hubAddresses: options.hubAddress,
+        registration: options.poolRegistration ? 'allow' : 'refuse',
+        nodeAddresses: options.nodeAddresses,
+        parts: options.parts,
         routerImage: options.routerImage,
+        routerPolicy: {
+          images: options.allowRouterImage,
+          addresses: options.allowRouterAddress,
+          namespaces: options.allowRouterNamespace,
+          ...(options.ingressNginxImage !== undefined && { ingressNginxImage: options.ingressNginxImage }),
+        },
         routerPorts: {
           http: options.routerHttpPort,
           https: options.routerHttpsPort,
@@ -149,6 +249,21 @@ async function run(options: Options): Promise<void> {
   } catch (error) {
     fail(withFlag(error, options));
   }
+}
+
+async function clientAuthentication({ webhookClientCa, webhookClientName = [] }: Options) {
+  if (webhookClientCa === undefined) {
+    if (webhookClientName.length === 0) return {};
+    throw new CommandError('--webhook-client-name needs --webhook-client-ca');
+  }
+  const authority = await readFile(webhookClientCa, 'utf8').catch((cause: Error) => {
+    throw new CommandError(`--webhook-client-ca: cannot read ${webhookClientCa}: ${cause.message}`, {
+      cause,
+    });
+  });
+  if (!authority.includes('-----BEGIN CERTIFICATE-----'))
+    throw new CommandError(`--webhook-client-ca: ${webhookClientCa} does not contain a certificate in PEM`);
+  return { clients: { authority, names: webhookClientName } };
 }
 
 /** Names the flag that changes the port which is in use. */

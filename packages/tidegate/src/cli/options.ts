@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError, Option } from 'commander';
+import { DEFAULT_STATE } from '../supervisor/caller.ts';
 
 /** Parses a TCP port. 0 is valid and selects a free port. */
 export function parsePort(text: string): number {
@@ -65,8 +66,6 @@ export const nodeMonitorGracePeriodOption = (): Option =>
   )
     .argParser(parseDuration)
     .default(40_000, '40s');
-
-export const DEFAULT_STATE = '.tidegate';
 
 /** The option of all commands for the embedded cluster. */
 export const stateOption = (): Option =>

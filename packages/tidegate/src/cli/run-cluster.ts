@@ -4,12 +4,13 @@ import { findNginx } from '../dataplane/nginx/find-nginx.ts';
 import {
   type ClusterOptions,
   ControlServer,
+  callerFor,
   describeChange,
+  lowPortsNote,
   openCluster,
   type StateDirectory,
   Supervisor,
 } from '../supervisor/index.ts';
-import { callerFor } from './caller.ts';
 import { summary } from './cluster-text.ts';
 import { packageFile } from './package-files.ts';
 import { type Progress, seconds } from './progress.ts';
@@ -47,7 +48,11 @@ export async function runCluster(options: UpOptions, progress: Progress): Promis
       storyManifests: packageFile('examples/story'),
       reporter: progress,
     });
-    if (cluster.nodes.length > 0) void noteDataPlane(progress);
+    if (cluster.nodes.length > 0) {
+      void noteDataPlane(progress);
+      const lowPorts = await lowPortsNote(cluster);
+      if (lowPorts !== undefined) progress.note(lowPorts);
+    }
     await supervise(supervisor, state, progress, callerFor(options.state));
   } finally {
     await close();
@@ -78,7 +83,7 @@ async function supervise(
         return supervisor.changeLinks(request.command, request.all ? 'all' : request.targets);
     }
   });
-  const ignoreSignals = onSignals(supervisor, progress);
+  const ignoreSignals = onSignals(supervisor, progress, call);
   try {
     const notReady = await supervisor.start();
     if (!supervisor.stopping.aborted) {
@@ -98,13 +103,17 @@ async function supervise(
 }
 
 /** The first signal stops the cluster in order; the second kills it. */
-function onSignals(supervisor: Supervisor, progress: Progress): () => void {
+function onSignals(
+  supervisor: Supervisor,
+  progress: Progress,
+  call: (command: string) => string,
+): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const onSignal = (): void => {
     progress.end();
     if (supervisor.stopping.aborted) {
       supervisor.kill();
-      console.log('Killed. Pods that are still running are adopted by the next `tidegate up`.');
+      console.log(`Killed. Pods that are still running are adopted by the next \`${call('up')}\`.`);
       process.exit(130);
     }
     console.log('Stopping. Press Ctrl-C again to kill everything immediately.');

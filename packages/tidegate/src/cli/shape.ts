@@ -1,3 +1,4 @@
+import { ownField } from '@tidegate/kube';
 import type { Schema } from '../api/schema.ts';
 
 interface ShapeProblem {
@@ -27,12 +28,12 @@ export function shapeProblems(schema: Schema, value: unknown, path = ''): ShapeP
 
 function inFields(schema: Schema, value: Record<string, unknown>, path: string): ShapeProblem[] {
   const at = (field: string): string => (path === '' ? field : `${path}.${field}`);
-  const missing = (schema.required ?? []).filter((field) => value[field] === undefined);
+  const missing = (schema.required ?? []).filter((field) => ownField(value, field) === undefined);
   const isOpen = schema.properties === undefined || schema['x-kubernetes-preserve-unknown-fields'] === true;
   return [
     ...missing.map((field) => ({ path: at(field), message: 'required value' })),
     ...Object.entries(value).flatMap(([field, child]) => {
-      const known = schema.properties?.[field] ?? schema.additionalProperties;
+      const known = ownField(schema.properties, field) ?? schema.additionalProperties;
       if (known !== undefined) return shapeProblems(known, child, at(field));
       return isOpen ? [] : [{ path: at(field), message: 'unknown field' }];
     }),

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { quotePath } from '@tidegate/disk';
-import { type ControlRequest, callSupervisor, StateDirectory } from '../supervisor/index.ts';
+import { type ControlRequest, callerFor, callSupervisor, StateDirectory } from '../supervisor/index.ts';
 import { CommandError } from './process.ts';
 
 export const stateOf = (options: { state: string }): StateDirectory =>
@@ -11,7 +11,7 @@ export async function ask(state: StateDirectory, request: ControlRequest): Promi
   const answer = await callSupervisor(state, request);
   if (answer === undefined) {
     throw new CommandError(
-      `no cluster is running in ${quotePath(state.path)}; start one with \`tidegate up\``,
+      `no cluster is running in ${quotePath(state.path)}; start one with \`${callerFor(state.path)('up')}\``,
     );
   }
   return answer.result;

@@ -2,6 +2,7 @@ import { quotePath } from '@tidegate/disk';
 import { Command } from 'commander';
 import {
   type ClusterReport,
+  callerFor,
   callSupervisor,
   nodeReports,
   readCluster,
@@ -28,7 +29,9 @@ async function run(options: { state: string; output?: 'json' }): Promise<void> {
     const report = (answer?.result as ClusterReport | undefined) ?? (await reportOfStopped(state));
     if (options.output === 'json') console.log(JSON.stringify(report ?? { phase: 'absent' }, undefined, 2));
     else if (report === undefined)
-      console.log(`No cluster in ${quotePath(state.path)}. Create one with \`tidegate up\`.`);
+      console.log(
+        `No cluster in ${quotePath(state.path)}. Create one with \`${callerFor(state.path)('up')}\`.`,
+      );
     else console.log(text(report));
   } catch (error) {
     fail(error);
@@ -56,7 +59,7 @@ async function reportOfStopped(state: StateDirectory): Promise<ClusterReport | u
 function text(report: ClusterReport): string {
   if (report.phase === 'stopped') {
     return [
-      `Stopped. Start it with \`tidegate up\`. State directory: ${quotePath(report.stateDirectory)}`,
+      `Stopped. Start it with \`${callerFor(report.stateDirectory)('up')}\`. State directory: ${quotePath(report.stateDirectory)}`,
       '',
       nodesTable(report),
     ].join('\n');

@@ -18,6 +18,8 @@ import {
   type Service,
 } from '@tidegate/kube';
 import {
+  HOST_CLAIMS,
+  type HostClaim,
   L7_ROUTERS,
   type L7Router,
   NODE_GROUPS,
@@ -47,6 +49,7 @@ export async function readTraceFiles(paths: readonly string[]): Promise<TraceObj
     slices: inNamespace<EndpointSlice>('EndpointSlice'),
     secrets: inNamespace<Secret>('Secret'),
     routers: all<L7Router>('L7Router'),
+    claims: noneIfEmpty(all<HostClaim>('HostClaim')),
     nodes: all<Node>('Node'),
     nodePools: all<NodePool>('NodePool'),
     nodeGroups: all<NodeGroup>('NodeGroup'),
@@ -73,12 +76,16 @@ export async function readTraceCluster(flags: ClusterFlags, request: MatchReques
       slices: await list(ENDPOINT_SLICES),
       secrets: request.secure ? await readSecrets(client, ingresses, request) : [],
       routers: await listKnown(L7_ROUTERS),
+      claims: noneIfEmpty(await listKnown(HOST_CLAIMS)),
       nodes: await listKnown(NODES),
       nodePools: await listKnown(NODE_POOLS),
       nodeGroups: await listKnown(NODE_GROUPS),
     };
   });
 }
+
+/** Without any claim there is no manager that records them. */
+const noneIfEmpty = <T>(items: T[]): T[] | undefined => (items.length === 0 ? undefined : items);
 
 function emptyIfUnavailable(error: unknown): [] {
   if (isNotFound(error) || isForbidden(error)) return [];

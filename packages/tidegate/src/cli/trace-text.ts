@@ -73,6 +73,7 @@ const ROUTE_RESULTS = {
   matches: 'matches',
   otherPath: 'path does not match',
   otherHeaders: 'headers do not match',
+  otherNamespace: 'the host belongs to another namespace',
 } as const;
 
 const nameOf = (host: HostName): string => (host === '' ? '(none)' : host);
@@ -86,9 +87,11 @@ function upstreamLines({ endpoints, weight, ...upstream }: TracedUpstream): stri
   const share = weight === 1 ? '' : `, weight ${weight}`;
   const problem = upstream.problem === undefined ? '' : `: ${PROBLEMS[upstream.problem]}`;
   const name =
-    upstream.service === ''
-      ? 'a backend that is not a Service'
-      : `Service ${upstream.namespace}/${upstream.service}`;
+    upstream.problem === 'closed'
+      ? 'no backend'
+      : upstream.service === ''
+        ? 'a backend that is not a Service'
+        : `Service ${upstream.namespace}/${upstream.service}`;
   return [
     `${capital(name)} (upstream ${upstream.id}, ${upstream.protocol}, ${upstream.balance}${share})${problem}`,
     ...endpoints.map(endpointLine),
@@ -100,6 +103,7 @@ const PROBLEMS: Readonly<Record<NonNullable<Upstream['problem']>, string>> = {
   noPort: 'the Service does not have this port',
   noEndpoints: 'no ready endpoints',
   notSupported: 'not supported',
+  closed: 'an annotation asks for a protection that Tidegate does not support',
 };
 
 function endpointLine({ address, port, node, used, why }: TracedEndpoint): string {

@@ -29,6 +29,7 @@ const router: L7Router = {
 const [one] = slice('web', { '10.0.0.1': {} }).endpoints ?? [];
 
 const objects: TraceObjects = {
+  claims: undefined,
   ingresses: [
     ingress({
       age: 2,

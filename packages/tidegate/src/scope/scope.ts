@@ -63,7 +63,7 @@ function pick(
   all: Record<string, string> | undefined,
   names: readonly string[],
 ): ObjectMeta {
-  const present = names.flatMap((name) => (all?.[name] === undefined ? [] : [[name, all[name]]]));
+  const present = names.flatMap((name) => (Object.hasOwn(all ?? {}, name) ? [[name, all?.[name]]] : []));
   return present.length === 0 ? {} : { [field]: Object.fromEntries(present) };
 }
 

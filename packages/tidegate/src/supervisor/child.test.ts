@@ -69,7 +69,7 @@ describe('a child process', () => {
   it('is given up, with its last line, when it never becomes ready', async () => {
     const delays: number[] = [];
     const child = childOf("console.error('tidegate: no disk.'); process.exit(1)", {
-      onExit: (_, __, delayMs) => delays.push(delayMs),
+      onExit: (_, __, delayMs = 0) => delays.push(delayMs),
     });
     await expect(child.start()).rejects.toThrow(
       `child failed to start: no disk (log: ${join(directory, 'child.log')})`,
@@ -82,7 +82,7 @@ describe('a child process', () => {
     const delays: number[] = [];
     const enough = new Promise<void>((resolve) => {
       const child = childOf("process.send('ready', () => process.exit(3))", {
-        onExit: (_, __, delayMs) => {
+        onExit: (_, __, delayMs = 0) => {
           if (delays.push(delayMs) === 7) resolve();
         },
       });
@@ -90,6 +90,29 @@ describe('a child process', () => {
     });
     await enough;
     expect(delays).toEqual([200, 400, 800, 1600, 3200, 6400, 10_000]);
+  });
+
+  it('is not restarted after it has been retired', async () => {
+    const exited = new Promise<unknown>((resolve) => {
+      const child = childOf(UNTIL_SIGTERM, { onExit: (_, why, delayMs) => resolve({ why, delayMs }) });
+      child.start().then(() => {
+        child.retire();
+        process.kill(child.status.pid ?? 0, 'SIGKILL');
+      });
+    });
+    expect(await exited).toEqual({ why: 'killed by SIGKILL', delayMs: undefined });
+    expect(children[0]?.status).toMatchObject({ state: 'stopped', restarts: 0 });
+    expect(await children[0]?.stop()).toBe(true);
+  });
+
+  it('is not restarted if it is retired while it waits for its restart', async () => {
+    const exited = new Promise<Child>((resolve) => {
+      childOf("process.send('ready', () => process.exit(3))", { onExit: resolve }).start();
+    });
+    const child = await exited;
+    expect(child.status.state).toBe('waiting');
+    child.retire();
+    expect(child.status).toMatchObject({ state: 'stopped', restarts: 0 });
   });
 
   it('is killed when it ignores SIGTERM', async () => {

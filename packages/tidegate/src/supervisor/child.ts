@@ -21,11 +21,11 @@ export interface ChildSpec {
 
 /**
  * Callbacks for the lifecycle of a child. `why` is the reason of the exit and `delayMs` the delay before the
- * restart.
+ * restart, undefined if there is none.
  */
 export interface ChildHooks {
   onStart?(child: Child): void;
-  onExit?(child: Child, why: string, delayMs: number): void;
+  onExit?(child: Child, why: string, delayMs?: number): void;
   onReadyAgain?(child: Child): void;
   /** It runs, but does not respond. It is killed and restarted if this lasts. */
   onSilent?(child: Child): void;
@@ -66,6 +66,7 @@ export class Child {
   #process: ChildProcess | undefined;
   #state: ChildStatus['state'] = 'stopped';
   #stopping = false;
+  #retired = false;
   #failures = 0;
   #restarts = 0;
   #wasReady = false;
@@ -96,6 +97,15 @@ export class Child {
       this.#settle = { resolve, reject };
       this.#spawn();
     });
+  }
+
+  /** From now on, the child is not restarted when it exits. */
+  retire(): void {
+    this.#retired = true;
+    if (this.#state !== 'waiting') return;
+    this.#cancelRestart();
+    this.#state = 'stopped';
+    this.#settle?.resolve();
   }
 
   /** Sends SIGTERM, then SIGKILL after the grace period or if it does not respond. False when SIGKILL was needed. */
@@ -218,9 +228,11 @@ export class Child {
     this.#liveness?.stop();
     this.#liveness = undefined;
     this.#hung = undefined;
-    if (this.#stopping) {
+    if (this.#stopping || this.#retired) {
       this.#state = 'stopped';
-      this.#ended();
+      this.#settle?.resolve();
+      if (this.#stopping) this.#ended();
+      else this.#hooks.onExit?.(this, why);
       return;
     }
     this.#failures = ranMs >= BACKOFF.resetMs ? 1 : this.#failures + 1;

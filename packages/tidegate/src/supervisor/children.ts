@@ -6,6 +6,8 @@ import { RunningChildren } from './leftovers.ts';
 import { PATIENCE_SECONDS } from './liveness.ts';
 import { memoryOf, type ProcessReport, type Reporter } from './report.ts';
 
+const RETRY_MS = 5_000;
+
 /**
  * The processes of a cluster by name. Their process ids are also recorded in a file, so that the next run can find
  * processes that outlived this one.
@@ -14,6 +16,9 @@ export class Children {
   readonly #children = new Map<string, Child>();
   readonly #running: RunningChildren;
   readonly #reporter: Reporter;
+  /** Why the record could not be written, and when that is tried again. */
+  #unrecorded: { reason: string; retry: NodeJS.Timeout } | undefined;
+  #retired = false;
 
   /** `file` is where the process ids are recorded. */
   constructor(file: string, reporter: Reporter) {
@@ -51,12 +56,19 @@ export class Children {
     throw new SupervisorError(`${name} does not run; it is ${child?.status.state ?? 'not started yet'}`);
   }
 
+  /** From now on, processes that exit are not restarted. Call it before they are stopped one after the other. */
+  retire(): void {
+    this.#retired = true;
+    for (const child of this.#children.values()) child.retire();
+  }
+
   kill(): void {
     for (const child of this.#children.values()) child.kill();
   }
 
   /** Removes the record. Call it when all children have stopped. */
   async close(): Promise<void> {
+    clearTimeout(this.#unrecorded?.retry);
     await this.#running.clear();
   }
 
@@ -66,6 +78,24 @@ export class Children {
     return Promise.all(
       children.map(async ({ status }) => ({ ...status, memoryBytes: await memoryOf(status.pid) })),
     );
+  }
+
+  /** A full disk would be reported with every restart, so each reason is reported once, until the record is written. */
+  async #record(): Promise<void> {
+    clearTimeout(this.#unrecorded?.retry);
+    try {
+      await this.#running.record([...this.#children.values()].flatMap(({ status }) => status.pid ?? []));
+      if (this.#unrecorded !== undefined) this.#reporter.note('the running processes are recorded again');
+      clearTimeout(this.#unrecorded?.retry);
+      this.#unrecorded = undefined;
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const reason = code ?? message;
+      if (reason !== this.#unrecorded?.reason)
+        this.#reporter.note(`cannot record the running processes: ${message}`);
+      clearTimeout(this.#unrecorded?.retry);
+      this.#unrecorded = { reason, retry: setTimeout(() => void this.#record(), RETRY_MS).unref() };
+    }
   }
 
   async #stop(name: string): Promise<void> {
@@ -79,21 +109,18 @@ export class Children {
 
   readonly #hooks: ChildHooks = {
     onStart: () => {
-      const pids = [...this.#children.values()].flatMap(({ status }) => status.pid ?? []);
-      this.#running
-        .record(pids)
-        .catch((error) =>
-          this.#reporter.note(`cannot record the running processes: ${(error as Error).message}`),
-        );
+      void this.#record();
     },
-    onExit: ({ spec }, why, delayMs) =>
+    onExit: ({ spec }, why, delayMs) => {
+      const next = delayMs === undefined ? '' : `; restarting in ${delayMs / 1000} s`;
+      this.#reporter.note(`${spec.name} exited: ${why}${next} (log: ${quotePath(spec.log)})`);
+    },
+    onSilent: ({ spec }) => {
+      const next = this.#retired ? 'killed' : 'restarted';
       this.#reporter.note(
-        `${spec.name} exited: ${why}; restarting in ${delayMs / 1000} s (log: ${quotePath(spec.log)})`,
-      ),
-    onSilent: ({ spec }) =>
-      this.#reporter.note(
-        `${spec.name} does not respond; it is restarted if that lasts for ${PATIENCE_SECONDS} s (log: ${quotePath(spec.log)})`,
-      ),
+        `${spec.name} does not respond; it is ${next} if that lasts for ${PATIENCE_SECONDS} s (log: ${quotePath(spec.log)})`,
+      );
+    },
     onResponding: ({ spec }) => this.#reporter.note(`${spec.name} responds again`),
     onReadyAgain: ({ spec }) => this.#reporter.note(`${spec.name} is running again`),
   };

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { identify } from '@tidegate/disk';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { callerFor } from './caller.ts';
 import { type ControlHandler, ControlServer, callSupervisor } from './control.ts';
 import { StateDirectory } from './state.ts';
 
@@ -25,9 +26,13 @@ it('returns the reply after the progress', async () => {
     progress('half');
     return { command };
   });
-  const answer = await callSupervisor(state, { command: 'status' }, (line) => lines.push(line));
+  const answer = await callSupervisor(
+    state,
+    { command: 'status' },
+    { onAccepted: () => lines.push('accepted'), onProgress: (line) => lines.push(line) },
+  );
   expect(answer).toEqual({ result: { command: 'status' } });
-  expect(lines).toEqual(['half']);
+  expect(lines).toEqual(['accepted', 'half']);
 });
 
 it('rejects with the error of the supervisor', async () => {
@@ -47,8 +52,8 @@ it('gives up a supervisor that does not reply in time', async () => {
       release = resolve;
     });
   });
-  await expect(callSupervisor(state, { command: 'status' }, undefined, silence.signal)).rejects.toThrow(
-    `a cluster is running in '${state.path}' (pid ${process.pid}), but it does not respond (it does not reply); stop it with \`tidegate down --state '${state.path}'\``,
+  await expect(callSupervisor(state, { command: 'status' }, { signal: silence.signal })).rejects.toThrow(
+    `a cluster is running in '${state.path}' (pid ${process.pid}), but it does not respond (it does not reply); stop it with \`${callerFor(state.path)('down')}\``,
   );
   release();
 });

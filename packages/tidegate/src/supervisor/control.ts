@@ -1,13 +1,14 @@
 /**
  * The protocol between the supervisor and the other commands: a unix socket in the state directory, one request per
  * connection, one JSON document per line. The client sends, for example, `{"command":"cut","targets":["node-a"]}`.
- * The supervisor replies with any number of `{"progress":"..."}` and then either `{"result":...}` or
- * `{"error":"..."}`.
+ * The supervisor replies with `{"accepted":true}` immediately, then with any number of `{"progress":"..."}`, and then
+ * with either `{"result":...}` or `{"error":"..."}`.
  */
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { lockOwner, type ProcessIdentity, quotePath } from '@tidegate/disk';
+import { callerFor } from './caller.ts';
 import type { Component } from './components.ts';
 import { codeOf, SupervisorError } from './error.ts';
 import type { StateDirectory } from './state.ts';
@@ -22,7 +23,7 @@ export type ControlRequest =
 /** Carries out a request of another `tidegate` command. Progress lines are shown to the user while it runs. */
 export type ControlHandler = (request: ControlRequest, progress: (line: string) => void) => Promise<unknown>;
 
-type Reply = { progress: string } | { result: unknown } | { error: string };
+type Reply = { accepted: true } | { progress: string } | { result: unknown } | { error: string };
 
 /** The longest path of a unix socket that both Linux (107) and macOS (103) accept. */
 const MAX_SOCKET_PATH = 103;
@@ -84,6 +85,7 @@ async function answer(socket: Socket, line: string, handle: ControlHandler): Pro
   const reply = (message: Reply): void => {
     if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
   };
+  reply({ accepted: true });
   try {
     const request = JSON.parse(line) as ControlRequest;
     reply({ result: (await handle(request, (text) => reply({ progress: text }))) ?? null });
@@ -99,15 +101,22 @@ async function answer(socket: Socket, line: string, handle: ControlHandler): Pro
 /** The slowest reply is that of `status`, which waits for the API server and for routers. */
 const SILENCE_MS = 60_000;
 
+interface CallOptions {
+  /** The supervisor has received the request. */
+  onAccepted?(): void;
+  onProgress?(line: string): void;
+  /** Default: a minute. */
+  signal?: AbortSignal;
+}
+
 /**
- * Sends a request to the supervisor of a state directory. Undefined when none is running. Rejects when no reply comes in
- * time: when the signal is aborted, or without a signal after a minute.
+ * Sends a request to the supervisor of a state directory. Undefined when none is running. Rejects when no reply comes
+ * before the signal is aborted.
  */
 export async function callSupervisor(
   state: StateDirectory,
   request: ControlRequest,
-  progress: (line: string) => void = () => {},
-  signal: AbortSignal = AbortSignal.timeout(SILENCE_MS),
+  { onAccepted, onProgress, signal = AbortSignal.timeout(SILENCE_MS) }: CallOptions = {},
 ): Promise<{ result: unknown } | undefined> {
   const owner = await ownerOf(state);
   if (owner === undefined) return undefined;
@@ -129,7 +138,8 @@ export async function callSupervisor(
       const reply = JSON.parse(line) as Reply;
       if ('error' in reply) throw new SupervisorError(reply.error);
       if ('result' in reply) return { result: reply.result };
-      progress(reply.progress);
+      if ('accepted' in reply) onAccepted?.();
+      else onProgress?.(reply.progress);
     }
     if (signal.aborted) throw unresponsive(state, owner, 'it does not reply');
     throw new SupervisorError('the supervisor exited before it replied');
@@ -141,7 +151,7 @@ export async function callSupervisor(
 
 const unresponsive = ({ path }: StateDirectory, { pid }: ProcessIdentity, why: string): SupervisorError =>
   new SupervisorError(
-    `a cluster is running in ${quotePath(path)} (pid ${pid}), but it does not respond (${why}); stop it with \`tidegate down --state ${quotePath(path)}\``,
+    `a cluster is running in ${quotePath(path)} (pid ${pid}), but it does not respond (${why}); stop it with \`${callerFor(path)('down')}\``,
   );
 
 /** The process that holds the lock of the state directory, which is the running supervisor. */

@@ -4,9 +4,11 @@
  *
  * This folder owns
  *   - the state directory: `state.ts` (paths, cluster.json), `layout.ts` and `change.ts` (which nodes), `wipe.ts`;
- *   - addresses and ports: `range.ts` (which loopback addresses), `ports.ts` and `free-port.ts`, `readdress.ts`;
+ *   - addresses and ports: `range.ts` (which loopback addresses), `ports.ts` and `free-port.ts`, `readdress.ts`,
+ *     `move-pods.ts` (ports that another program has taken since the last run);
  *   - the processes: `child.ts` (one process and its restarts), `liveness.ts`, `exit-reason.ts`, `children.ts`,
  *     `commands.ts`, `leftovers.ts`, `stop.ts`, and how users name them: `components.ts`, `log-files.ts`;
+ *   - hints that users can copy: `caller.ts`;
  *   - routers, which run in pods: `router-pods.ts`, `router-watch.ts` (crashes), `routers.ts`, `router-identity.ts`;
  *   - the links between the API server and the nodes: `links.ts` and `relay.ts`, chosen by `targets.ts`;
  *   - what nodes need to join: `credentials.ts`, `proxy-token.ts`, `serving-approver.ts`, `install.ts`;
@@ -24,6 +26,7 @@
  *      other commands on a unix socket.
  *   5. `Supervisor.stop` stops everything in the opposite order.
  */
+export { callerFor } from './caller.ts';
 export { describeChange } from './change.ts';
 export { type Component, NAMED_COMPONENTS, SINGLE_COMPONENTS } from './components.ts';
 export { type ControlRequest, ControlServer, callSupervisor } from './control.ts';
@@ -31,8 +34,9 @@ export { sampleRequest } from './front-doors.ts';
 export type { NodeLayout } from './layout.ts';
 export { type LogFile, logFiles } from './log-files.ts';
 export { type NodeReport, nodeReports } from './node-reports.ts';
-export { type NotReady, notReadyText } from './not-ready.ts';
+export { failureText, type NotReady, notReadyText } from './not-ready.ts';
 export { type ClusterOptions, openCluster } from './open.ts';
+export { lowPortsNote } from './ports.ts';
 export type { ClusterReport } from './report.ts';
 export type { FrontDoorReport } from './routers.ts';
 export { readCluster, StateDirectory } from './state.ts';

@@ -88,6 +88,25 @@ describe('a front door that is not ready', () => {
     );
   });
 
+  it('has what a request to it got if its router answers', () => {
+    const ready = { type: 'Ready', status: 'True' as const, reason: '', message: '', lastTransitionTime: '' };
+    const seen = { pods: [pod({})], routers: [router({ conditions: [ready] })] };
+    const why = (status: number) => doorNotReady('paris', seen, { status, host: 'shop.example.com' }).why;
+    expect(why(503)).toBe('it answers 503 for shop.example.com: no endpoint is ready');
+    expect(why(502)).toBe('it answers 502 for shop.example.com');
+  });
+
+  it('has a pod that was restarted and is not ready yet', () => {
+    const container = { name: 'router', ready: false, restartCount: 1, image: '', imageID: '' };
+    const lastState = { terminated: { exitCode: 0 } };
+    const restarted = { ...container, lastState, state: { running: {} } };
+    expect(door([pod({ containerStatuses: [restarted] })])).toContain(
+      'pod ingress/r-1 has been restarted and is not ready yet;',
+    );
+    const exited = { ...container, state: { terminated: { exitCode: 1, message: 'no route\n' } } };
+    expect(door([pod({ containerStatuses: [exited] })])).toContain('pod ingress/r-1 has exited: no route;');
+  });
+
   it('depends on the API server and the manager', () => {
     expect(notReadyText(doorNotReady('paris', undefined), call)).toBe(
       'front door paris: the API server does not respond; see `tidegate logs apiserver`',

@@ -30,10 +30,14 @@ export function nodeNotReady(
   return { what: `node ${name}`, why, logs: `${component} ${name}` };
 }
 
-/** The state of its pods explains most failures; otherwise the condition of the L7Router does. */
+/**
+ * The state of its pods explains most failures; otherwise the condition of the L7Router does. `answer` is what its sample
+ * request got, if the router answered it.
+ */
 export function doorNotReady(
   name: string,
   seen: { routers: readonly L7Router[]; pods: readonly Pod[] } | undefined,
+  answer?: { status: number; host: string },
 ): NotReady {
   const at = { what: `front door ${name}`, logs: `router ${name}` };
   if (seen === undefined) return { ...at, why: 'the API server does not respond', logs: 'apiserver' };
@@ -45,7 +49,8 @@ export function doorNotReady(
   if (ready?.status === 'True') {
     // Most often the application behind it does not run, for example because another program has its port.
     const behind = seen.pods.map(podProblem).find(Boolean);
-    return { ...at, why: `it does not answer requests yet${behind === undefined ? '' : ` (${behind})`}` };
+    const what = answer === undefined ? 'it does not answer requests yet' : failureText(answer);
+    return { ...at, why: `${what}${behind === undefined ? '' : ` (${behind})`}` };
   }
   return {
     ...at,
@@ -65,9 +70,21 @@ function podProblem({ metadata, spec, status }: Pod): string | undefined {
   const { state, lastState } = container;
   const ended = state?.terminated ?? lastState?.terminated;
   const reason = lastLine(ended?.message ?? '') ?? state?.waiting?.message;
-  const now = state?.waiting?.reason ?? (ended === undefined ? undefined : 'restarted');
-  return now === undefined ? undefined : `${pod} is in ${now}${reason === undefined ? '' : `: ${reason}`}`;
+  const now = stateText(state, ended !== undefined);
+  return now === undefined ? undefined : `${pod} ${now}${reason === undefined ? '' : `: ${reason}`}`;
 }
+
+type ContainerState = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number]['state'];
+
+function stateText(state: ContainerState, hasEnded: boolean): string | undefined {
+  if (state?.waiting?.reason !== undefined) return `is in ${state.waiting.reason}`;
+  if (state?.terminated !== undefined) return 'has exited';
+  return hasEnded ? 'has been restarted and is not ready yet' : undefined;
+}
+
+/** A router answers 503 while no endpoint is ready, and 502 while none accepts a connection. */
+export const failureText = ({ status, host }: { status: number; host: string }): string =>
+  `it answers ${status} for ${host}${status === 503 ? ': no endpoint is ready' : ''}`;
 
 const getPodCondition = (status: Pod['status'], type: string): string | undefined =>
   status?.conditions?.find((condition) => condition.type === type)?.message;

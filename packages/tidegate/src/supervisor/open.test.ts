@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,6 +55,13 @@ async function stranger(host: string): Promise<number> {
   onTestFinished(() => void server.close());
   return (server.address() as { port: number }).port;
 }
+
+test('a directory in the state that cannot be written is reported before anything starts', async () => {
+  await writeFile(state.logs, '');
+  await expect(open()).rejects.toThrow(
+    `cannot write to the directory ${state.logs} (ENOTDIR: not a directory, scandir '${state.logs}'); correct its owner and mode, or choose`,
+  );
+});
 
 describe('the port of the API server', () => {
   test('is another one if the recorded one is in use, and says so', async () => {

@@ -3,7 +3,9 @@ import { access, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DiskError, lockDirectory, lockOwner, quotePath } from '@tidegate/disk';
 import { readImages } from '@tidegate/envtest/node';
+import { callerFor } from './caller.ts';
 import { changeOf, type LayoutChange, numberNodes } from './change.ts';
+import { requireSpace } from './disk-watch.ts';
 import { SupervisorError } from './error.ts';
 import { freePort } from './free-port.ts';
 import { exampleLayout, layoutFromFile, layoutFromNames, type NodeLayout } from './layout.ts';
@@ -60,6 +62,7 @@ export async function openCluster(
     await awaitLeftovers(state.childrenFile, report);
     const before = await readCluster(state);
     const layout = await wantedLayout(options, before?.nodes);
+    await requireSpace(state.path, { isNew: before === undefined, nodes: layout.length });
     const images =
       options.images === undefined ? before?.images : await readablePath(resolve(options.images));
     // Every node agent reads the table too, but would report an error once for each node, and only in its log.
@@ -125,7 +128,7 @@ async function lock(state: StateDirectory): Promise<() => Promise<void>> {
     if (!(cause instanceof DiskError && cause.code === 'locked')) throw cause;
     const owner = await lockOwner(state.path);
     throw new SupervisorError(
-      `a cluster is already running in ${quotePath(state.path)}${owner === undefined ? '' : ` (pid ${owner.pid})`}; stop it with \`tidegate down --state ${quotePath(state.path)}\`, or start another one with --state DIR`,
+      `a cluster is already running in ${quotePath(state.path)}${owner === undefined ? '' : ` (pid ${owner.pid})`}; stop it with \`${callerFor(state.path)('down')}\`, or start another one with --state DIR`,
       { cause },
     );
   }

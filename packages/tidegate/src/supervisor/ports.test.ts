@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { SupervisorError } from './error.ts';
 import { isFree } from './free-port.ts';
-import { choosePorts, DEFAULT_PORTS, freeForPods, freeIn, type PortName } from './ports.ts';
+import { choosePorts, DEFAULT_PORTS, freeForPods, freeIn, lowPortsNote, type PortName } from './ports.ts';
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -55,5 +56,21 @@ describe('the ports of a cluster', () => {
     expect(await freeIn(101, ['127.101.0.1', '127.101.0.2'])('hubHttp', port)).toBe(false);
     expect(await freeIn(101, ['127.101.0.1'])('hubHttp', port)).toBe(true);
     expect(await freeIn(101, ['127.101.0.1', '127.101.0.2'])('routerHttp', port)).toBe(true);
+  });
+});
+
+describe('ports below 1024', () => {
+  const cluster = { range: 100, serviceCIDR: '127.164.0.0/16' };
+
+  it('are mentioned only if this user cannot listen on them', async () => {
+    const refused = async (): Promise<boolean> => {
+      throw new SupervisorError('port 80', { cause: Object.assign(new Error(), { code: 'EACCES' }) });
+    };
+    expect(await lowPortsNote(cluster, refused)).toBe(
+      'ClusterIPs do not answer on ports below 1024, because only root may listen there. Allow it with `sudo sysctl -w net.ipv4.ip_unprivileged_port_start=80`.',
+    );
+    expect(await lowPortsNote({ range: 100 }, refused)).toBeUndefined();
+    expect(await lowPortsNote(cluster, async () => true)).toBeUndefined();
+    expect(await lowPortsNote(cluster, async () => false)).toBeUndefined();
   });
 });

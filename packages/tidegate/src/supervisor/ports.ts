@@ -3,6 +3,7 @@
  * listens on all addresses of the machine takes its port from all of them, so `up` looks for such programs before it
  * starts anything, and uses other ports where it finds one.
  */
+import { codeOf } from './error.ts';
 import { choosePort, isFree, OFFSET } from './free-port.ts';
 
 /** The API server connects to the port `kubelet`, where a relay listens; the agent itself listens on `agent`. */
@@ -57,11 +58,36 @@ export async function choosePorts(
 /** An address of the range that no node and no pod gets, to look for programs that listen on all addresses. */
 const probeAddress = (range: number): string => `127.${range}.255.254`;
 
-/** Whether pods can listen on a port: no program listens on it on all addresses. */
+/** Whether no other program listens on a port on all addresses, so that pods can. */
 export const freeForPods =
   (range: number) =>
-  (port: number): Promise<boolean> =>
-    isFree({ host: probeAddress(range), port });
+  async (port: number): Promise<boolean> => {
+    try {
+      return await isFree({ host: probeAddress(range), port });
+    } catch (error) {
+      // An ordinary user cannot find out, and another port would not help: the pod is what lacks the permission.
+      if (codeOf((error as Error).cause) === 'EACCES') return true;
+      throw error;
+    }
+  };
+
+/** What to know about ports below 1024; undefined if this user can listen on them. */
+export async function lowPortsNote(
+  { range, serviceCIDR }: { range: number; serviceCIDR?: string },
+  listen = isFree,
+): Promise<string | undefined> {
+  if (serviceCIDR === undefined) return undefined;
+  try {
+    await listen({ host: probeAddress(range), port: LOW_PORT });
+    return undefined;
+  } catch (error) {
+    if (codeOf((error as Error).cause) !== 'EACCES') throw error;
+    return `ClusterIPs do not answer on ports below 1024, because only root may listen there. Allow it with \`sudo sysctl -w net.ipv4.ip_unprivileged_port_start=${LOW_PORT}\`.`;
+  }
+}
+
+/** The port of most Services. */
+const LOW_PORT = 80;
 
 /** Ports of nodes must be free on the address of each node, those of pods at least not taken on all addresses. */
 export const freeIn =

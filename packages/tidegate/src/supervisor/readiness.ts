@@ -15,15 +15,16 @@ export interface Awaited {
   explain(name: string): Promise<NotReady>;
   reporter: Reporter;
   signal: AbortSignal;
+  timeoutMs?: number;
   clock?: Clock;
 }
 
 /** Resolves to what is not ready when the time is over, each with the reason. */
 export async function untilReady(awaited: Awaited): Promise<NotReady[]> {
-  const { names, wait, explain, reporter, signal, clock = systemClock } = awaited;
+  const { names, wait, explain, reporter, signal, timeoutMs = TIMEOUT_MS, clock = systemClock } = awaited;
   const waiting = new Set(names);
   const { controller, release } = childController(signal);
-  const cancelTimeout = clock.after(TIMEOUT_MS, () => controller.abort());
+  const cancelTimeout = clock.after(timeoutMs, () => controller.abort());
   const stopExplaining = explainAtIntervals(
     clock,
     async () => {

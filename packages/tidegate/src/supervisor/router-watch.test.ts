@@ -35,13 +35,20 @@ const ended = (run: number, exitCode: number, more: { reason?: string; message?:
 });
 
 it('is reported once for each run: when it ends, or when the next one is seen', () => {
-  const exit = { router: 'paris', node: 'node-a', why: 'killed by SIGKILL', run: 0 };
+  const exit = {
+    router: 'paris',
+    node: 'node-a',
+    why: 'killed by SIGKILL',
+    run: 0,
+    containerID: 'process://0',
+  };
   expect(routerExit(pod(0, running), pod(0, ended(0, 137)))).toEqual(exit);
   expect(routerExit(pod(0, ended(0, 137)), pod(1, running, ended(0, 137)))).toBeUndefined();
   expect(routerExit(pod(0, running), pod(1, running, ended(0, 137)))).toEqual(exit);
   expect(routerExit(pod(1, running, ended(0, 137)), pod(1, { waiting: {} }, ended(1, 137)))).toEqual({
     ...exit,
     run: 1,
+    containerID: 'process://1',
   });
 });
 

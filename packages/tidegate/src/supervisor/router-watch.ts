@@ -1,5 +1,5 @@
 /**
- * Reports routers that crash. They run in pods, so their nodes restart them and not the supervisor, which learns of it
+ * Reports routers that crash or hang. They run in pods, so their nodes restart them and not the supervisor, which learns of it
  * from the status of the pods: while a node is disconnected, only after its link is restored.
  */
 import { constants } from 'node:os';
@@ -7,6 +7,7 @@ import { quotePath } from '@tidegate/disk';
 import { Informer, type KubeClient, PODS, type Pod } from '@tidegate/kube';
 import { ROUTER_LABEL } from '../api/index.ts';
 import { lastLine } from './exit-reason.ts';
+import { RouterLiveness } from './router-liveness.ts';
 import { ROUTER_CONTAINER, routerLog } from './router-pods.ts';
 import type { StateDirectory } from './state.ts';
 
@@ -20,23 +21,31 @@ export interface RouterExit {
   why: string;
   /** The number of restarts before the run that ended. */
   run: number;
+  containerID?: string;
 }
 
 export class RouterWatch {
   readonly #informer: Informer<Pod>;
+  readonly #liveness: RouterLiveness;
   readonly #ended = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
   constructor(client: KubeClient, state: StateDirectory, report: (line: string) => void) {
     this.#informer = new Informer<Pod>(client, PODS, { labelSelector: ROUTER_LABEL });
+    const liveness = new RouterLiveness(state, report);
+    this.#liveness = liveness;
     this.#informer.addHandler({
+      onAdd: (pod) => liveness.follow(pod),
       onUpdate: (before, after) => {
+        liveness.follow(after);
         const exit = routerExit(before, after);
         if (exit === undefined) return;
-        const { router, node, why, run } = exit;
+        const { router, node, run } = exit;
+        const why = liveness.reasonOf(exit.containerID) ?? exit.why;
         const log = quotePath(routerLog(state, node, `${after.metadata.uid}`, run));
         report(`router ${router} exited: ${why}; ${node} restarts it (log: ${log})`);
       },
+      onDelete: (pod) => liveness.forget(pod),
     });
   }
 
@@ -47,6 +56,7 @@ export class RouterWatch {
   async close(): Promise<void> {
     this.#ended.abort();
     await this.#running;
+    this.#liveness.close();
   }
 }
 
@@ -60,6 +70,7 @@ export function routerExit(before: Pod, after: Pod): RouterExit | undefined {
     node: after.spec?.nodeName ?? '',
     why: reasonOf(end.terminated),
     run: end.run,
+    containerID: end.terminated.containerID,
   };
 }
 

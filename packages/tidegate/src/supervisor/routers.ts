@@ -2,7 +2,7 @@
 
 import type { Pod } from '@tidegate/kube';
 import { ROUTER_LABEL } from '../api/index.ts';
-import type { FrontDoor } from './front-doors.ts';
+import { type FrontDoor, sampleRequest } from './front-doors.ts';
 import { httpGet } from './http.ts';
 import { type UrlAnswer, whoAnswers } from './router-identity.ts';
 
@@ -22,6 +22,13 @@ export interface FrontDoorReport extends FrontDoor {
   routers: RouterReport[];
   /** What answers at each of its URLs. */
   answers: UrlAnswer[];
+  /** What a request for one of its hosts gets. Absent without such a host, or without an answer. */
+  sample?: SampleAnswer;
+}
+
+export interface SampleAnswer {
+  host: string;
+  status: number;
 }
 
 /** Queries every pod of a front door. */
@@ -66,9 +73,17 @@ export function readMetrics(text: string): Pick<RouterReport, 'dataPlane' | 'las
 
 /** Queries the routers of a front door, and what answers at its URLs. */
 export async function queryFrontDoor(door: FrontDoor, pods: readonly Pod[]): Promise<FrontDoorReport> {
-  const [routers, answers] = await Promise.all([
+  const [routers, answers, sample] = await Promise.all([
     queryRouters(door, pods),
     Promise.all(door.urls.map((url) => whoAnswers(url, door.identity))),
+    sampleAnswer(door),
   ]);
-  return { ...door, routers, answers };
+  return { ...door, routers, answers, ...(sample !== undefined && { sample }) };
+}
+
+/** Sends the sample request of a front door. */
+export async function sampleAnswer(door: FrontDoor): Promise<SampleAnswer | undefined> {
+  const target = sampleRequest(door);
+  const answer = target && (await httpGet(target.url, target.host));
+  return answer && { host: target.host, status: answer.status };
 }

@@ -77,7 +77,7 @@ export function mayBeApproved(
   const node = nodes.find(({ name }) => csr.spec.username === `system:node:${name}`);
   if (node === undefined) return false;
   const names: ServingNames = {
-    of: () => [node.name, node.address],
+    refusalOf: (_, address) => (address === node.address ? undefined : 'not the address of the node'),
     hubs: [...clusterAddresses, ...KUBERNETES_NAMES, ...LOOPBACK_NAMES],
   };
   return decide(csr, names)?.approve === true;

@@ -17,6 +17,7 @@ import { access, chmod, constants, readdir, readFile, stat } from 'node:fs/promi
 import { join } from 'node:path';
 import { makeDirectory, quotePath, writeFileAtomically } from '@tidegate/disk';
 import { isJsonMap } from '@tidegate/kube';
+import { callerFor } from './caller.ts';
 import { codeOf, SupervisorError } from './error.ts';
 import type { NodeLayout } from './layout.ts';
 import { type ClusterPorts, DEFAULT_PORTS, PORT_NAMES } from './ports.ts';
@@ -129,6 +130,7 @@ export async function prepareState(state: StateDirectory, report: (line: string)
       { cause: error },
     );
   }
+  for (const part of [state.logs, state.nodes, state.apiserver]) await requireWritable(part);
   const entries = await readdir(path);
   const foreign = entries.find((entry) => !isStateFile(entry) && join(path, entry) !== state.images);
   if (!entries.includes('cluster.json') && foreign !== undefined) {
@@ -137,6 +139,20 @@ export async function prepareState(state: StateDirectory, report: (line: string)
     );
   }
   await makePrivate(path, report);
+}
+
+/** A directory that a process of the cluster will write to, if it exists. */
+async function requireWritable(path: string): Promise<void> {
+  try {
+    await readdir(path);
+    await access(path, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw new SupervisorError(
+      `cannot write to the directory ${quotePath(path)} (${(error as Error).message}); correct its owner and mode, or choose another state directory with --state`,
+      { cause: error },
+    );
+  }
 }
 
 async function makePrivate(path: string, report: (line: string) => void): Promise<void> {
@@ -175,7 +191,7 @@ export async function readCluster(state: StateDirectory): Promise<ClusterState |
     return checkCluster(JSON.parse(text));
   } catch (cause) {
     throw new SupervisorError(
-      `${quotePath(state.clusterFile)} is damaged (${(cause as Error).message}): restore a good copy, or delete the cluster with \`tidegate down --wipe --state ${quotePath(state.path)}\``,
+      `${quotePath(state.clusterFile)} is damaged (${(cause as Error).message}): restore a good copy, or delete the cluster with \`${callerFor(state.path)('down --wipe')}\``,
       { cause },
     );
   }

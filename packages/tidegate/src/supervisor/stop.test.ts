@@ -41,7 +41,8 @@ async function supervisor(script: string): Promise<TestProcess> {
 /** Answers requests in place of that process. */
 async function answers(handle: (command: string) => Promise<void>): Promise<void> {
   const control = await ControlServer.listen(state.socket, ({ command }) => handle(command));
-  onTestFinished(() => control.close());
+  // A reply may be missing on purpose.
+  onTestFinished(() => void control.close());
 }
 
 const signalOf = async (child: TestProcess): Promise<unknown> => (await child.exited).signal;
@@ -82,8 +83,30 @@ it('stops a supervisor that never replies', async () => {
   expect(await stopCluster(state, (line) => lines.push(line), fast)).toBe(true);
   expect(await signalOf(child)).toBe('SIGTERM');
   expect(lines).toEqual([
+    `the supervisor (pid ${child.pid}) does not stop: it has been silent for 15 s; ending it`,
+  ]);
+});
+
+it('gives a supervisor that has accepted the request more time', async () => {
+  const child = await supervisor('');
+  await answers(() => new Promise(() => {}));
+  const lines: string[] = [];
+  expect(await stopCluster(state, (line) => lines.push(line), fast)).toBe(true);
+  expect(lines).toEqual([
     `waiting for the supervisor (pid ${child.pid}); it is ended if it is silent for 90 s`,
     `the supervisor (pid ${child.pid}) does not stop: it has been silent for 90 s; ending it`,
+  ]);
+});
+
+it('continues a supervisor that is suspended, so that it can stop', async () => {
+  const child = await supervisor("process.on('SIGCONT', () => process.exit(0))");
+  child.signal('SIGSTOP');
+  await answers(async () => {});
+  const lines: string[] = [];
+  expect(await stopCluster(state, (line) => lines.push(line))).toBe(true);
+  expect(await child.exited).toEqual({ code: 0, signal: null });
+  expect(lines).toEqual([
+    `the supervisor (pid ${child.pid}) is suspended; it continues, so that it can stop the cluster`,
   ]);
 });
 

@@ -36,7 +36,8 @@ export async function createStory(client: KubeClient, options: StoryOptions): Pr
   return story.flatMap((object) => (isYurtIngress(object) ? poolsOf(object) : []));
 }
 
-async function withFreePorts(
+/** The objects with other ports for their pods, wherever another program has one of theirs. */
+export async function withFreePorts(
   story: readonly KubeObject[],
   { isFree, report }: StoryOptions,
 ): Promise<KubeObject[]> {
@@ -58,7 +59,8 @@ const isYurtIngress = (object: KubeObject & Partial<FrontDoors>): object is Kube
 
 const poolsOf = ({ spec }: FrontDoors): string[] => spec?.pools?.map(({ name }) => name) ?? [];
 
-async function readStory(directory: string): Promise<KubeObject[]> {
+/** The objects of all manifests in the directory. */
+export async function readStory(directory: string): Promise<KubeObject[]> {
   const files = (await readdir(directory)).filter((name) => name.endsWith('.yaml')).sort();
   const texts = await Promise.all(files.map((name) => readFile(join(directory, name), 'utf8')));
   return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as KubeObject));

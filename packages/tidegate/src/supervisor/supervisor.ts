@@ -16,16 +16,17 @@ import { type Component, checkNames, processesOf } from './components.ts';
 import { type NodeCredentials, nodeCredentials } from './credentials.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { SupervisorError } from './error.ts';
-import { type FrontDoor, frontDoors, sampleRequest } from './front-doors.ts';
+import { frontDoors } from './front-doors.ts';
 import { installRbac } from './install.ts';
 import { hubOf } from './layout.ts';
 import { Links } from './links.ts';
 import { rotateLogs, supervisorLog } from './logs.ts';
+import { movePods, takenPorts } from './move-pods.ts';
 import { nodeReports } from './node-reports.ts';
 import { NodeWatch } from './node-watch.ts';
-import { doorNotReady, type NotReady, nodeNotReady } from './not-ready.ts';
+import { type NotReady, nodeNotReady } from './not-ready.ts';
 import { readObjects, type SeenObjects } from './objects.ts';
-import { readFrontDoors, untilOpen } from './open-doors.ts';
+import { expectedFrontDoors, untilDoorsOpen } from './open-doors.ts';
 import { poolReports } from './pools.ts';
 import { freeForPods } from './ports.ts';
 import { ProxyToken } from './proxy-token.ts';
@@ -39,7 +40,7 @@ import { queryFrontDoor } from './routers.ts';
 import { routeReports } from './routes.ts';
 import { ServingApprover } from './serving-approver.ts';
 import { addressOf, type NodeState, writeCluster } from './state.ts';
-import { createStory } from './story.ts';
+import { createStory, type StoryOptions } from './story.ts';
 import { resolveTargets } from './targets.ts';
 import { writeRefusal } from './write-refusal.ts';
 
@@ -121,19 +122,23 @@ export class Supervisor {
     await this.#links.open();
     this.#save();
     const client = await this.#startApiServer();
-    const before = await this.#expectedFrontDoors(client);
+    const before = await expectedFrontDoors(client, this.#options.cluster);
     await pruneLayout(client, { ...this.#options, report: this.#reporter.note, signal: this.stopping });
     await readdressNodes(client, this.#options.cluster.range, this.stopping);
-    const controllers = this.#start(controllersSpec(this.#options));
-    const manager = this.#start(managerSpec(this.#options));
+    const manager = this.#start(managerSpec(this.#options)).then(() =>
+      this.#reporter.step('manager is ready'),
+    );
+    const pods = this.#movePods(client, manager);
     const [story] = await Promise.all([
-      manager.then(() => this.#reporter.step('manager is ready')).then(() => this.#createStory(client)),
-      controllers.then(() => this.#reporter.step('controllers are ready')),
-      this.#startNodes(client),
+      manager.then(() => this.#createStory(client)),
+      pods
+        .then(() => this.#start(controllersSpec(this.#options)))
+        .then(() => this.#reporter.step('controllers are ready')),
+      this.#startNodes(client, pods),
     ]);
     const notReady = await this.#untilNodesReady();
     if (notReady.length === 0)
-      notReady.push(...(await this.#untilFrontDoorsOpen(client, [...before, ...story])));
+      notReady.push(...(await untilDoorsOpen(client, [...before, ...story], this.#reporter, this.stopping)));
     this.stopping.throwIfAborted();
     this.#phase = 'running';
     // Not earlier: routers that do not become ready are reported above, and an adopted pod may restart its router once.
@@ -142,27 +147,29 @@ export class Supervisor {
     return notReady;
   }
 
-  /** Front doors that were ready at the last stop, and whose nodes all start with a link to the API server. */
-  async #expectedFrontDoors(client: KubeClient): Promise<string[]> {
-    const { cluster } = this.#options;
-    const addresses = cluster.nodes.filter(({ cut }) => !cut).map((node) => addressOf(cluster, node));
-    const doors = await readFrontDoors(client);
-    return doors
-      .filter((door) => door.ready === 'True' && sampleRequest(door) !== undefined)
-      .filter(({ urls }) => urls.every((url) => addresses.includes(new URL(url).hostname)))
-      .map(({ name }) => name);
+  /** Resolves when nodes can start pods: none of them is on a port that another program has taken since the last run. */
+  async #movePods(client: KubeClient, manager: Promise<void>): Promise<void> {
+    const options = this.#storyOptions();
+    const taken = await takenPorts(client, options.isFree, this.stopping);
+    if (taken.size === 0) return;
+    await manager;
+    await movePods(client, { ...options, taken });
+  }
+
+  #storyOptions(): StoryOptions {
+    return {
+      directory: this.#options.storyManifests,
+      isFree: freeForPods(this.#options.cluster.range),
+      report: this.#reporter.note,
+      signal: this.stopping,
+    };
   }
 
   /** Returns the names of the front doors in the example. */
   async #createStory(client: KubeClient): Promise<string[]> {
-    const { cluster, storyManifests } = this.#options;
+    const { cluster } = this.#options;
     if (cluster.awaitsStory !== true) return [];
-    const doors = await createStory(client, {
-      directory: storyManifests,
-      isFree: freeForPods(cluster.range),
-      report: this.#reporter.note,
-      signal: this.stopping,
-    });
+    const doors = await createStory(client, this.#storyOptions());
     delete cluster.awaitsStory;
     this.#save();
     this.#reporter.step(
@@ -289,7 +296,7 @@ export class Supervisor {
   }
 
   /** Credentials come first, because a hub and an agent cannot start without them. */
-  async #startNodes(client: KubeClient): Promise<void> {
+  async #startNodes(client: KubeClient, pods: Promise<void>): Promise<void> {
     const { state, cluster, hubManifests } = this.#options;
     await installRbac(client, hubManifests, this.stopping);
     this.#proxyToken = new ProxyToken(client, state.proxyToken, this.#reporter.note);
@@ -299,6 +306,7 @@ export class Supervisor {
     ]);
     const count = cluster.nodes.length;
     if (count > 0) this.#reporter.step(`issued credentials for ${count} ${count === 1 ? 'node' : 'nodes'}`);
+    await pods;
     const started = cluster.nodes.map((node, i) => {
       const starting = this.#startNode(node, credentials[i]!);
       // A node whose link is cut runs from its hub's cache. If it has never run before, it waits for the link; the
@@ -343,16 +351,6 @@ export class Supervisor {
     return untilReady({ names, wait, explain, reporter: this.#reporter, signal: this.stopping });
   }
 
-  #untilFrontDoorsOpen(client: KubeClient, names: readonly string[]): Promise<NotReady[]> {
-    const wait: Awaited['wait'] = (onReady, signal) => {
-      const onFrontDoor = ({ name, urls }: FrontDoor): void =>
-        onReady(name, `front door ${name} is ready at ${urls.join(', ')}`);
-      return untilOpen(client, names, onFrontDoor, signal);
-    };
-    const explain = async (name: string): Promise<NotReady> => doorNotReady(name, await readObjects(client));
-    return untilReady({ names, wait, explain, reporter: this.#reporter, signal: this.stopping });
-  }
-
   #start(spec: ChildSpec): Promise<void> {
     return this.#children.start(spec, this.stopping);
   }
@@ -364,6 +362,7 @@ export class Supervisor {
     this.#stopping.abort(new SupervisorError('stopped'));
     // A start in progress aborts at its next step; what it has opened by then is closed below.
     await this.#starting.catch(() => undefined);
+    this.#children.retire();
     // From here on, routers end on purpose.
     await this.#routerWatch?.close();
     const { nodes } = this.#options.cluster;

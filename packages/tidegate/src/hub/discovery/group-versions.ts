@@ -1,3 +1,5 @@
+import { ownField } from '@tidegate/kube';
+
 type Json = Record<string, unknown>;
 
 /** The paths of all group versions in `/api` and `/apis`, which are given in their unaggregated form. */
@@ -31,6 +33,6 @@ export function aggregatedVersions(root: string, document: unknown): Map<string,
 }
 
 const field = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? (value as Json)[name] : undefined;
+  typeof value === 'object' && value !== null ? ownField(value as Json, name) : undefined;
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const strings = (value: unknown): string[] => list(value).filter((s): s is string => typeof s === 'string');

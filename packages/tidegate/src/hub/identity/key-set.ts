@@ -1,3 +1,4 @@
+import { ownField } from '@tidegate/kube';
 import {
   createLocalJWKSet,
   decodeProtectedHeader,
@@ -77,7 +78,7 @@ async function verifies(verified: Promise<unknown>): Promise<boolean> {
 
 /** An algorithm that the key can be used with; undefined for keys of other kinds. */
 function algorithmOf({ kty, crv, alg }: JWK): string | undefined {
-  const possible = kty === 'RSA' ? 'RS256' : kty === 'EC' ? CURVES[crv ?? ''] : undefined;
+  const possible = kty === 'RSA' ? 'RS256' : kty === 'EC' ? ownField(CURVES, crv ?? '') : undefined;
   if (alg === undefined || possible === undefined) return possible;
   const fits = kty === 'RSA' ? /^RS(256|384|512)$/.test(alg) : alg === possible;
   return fits ? alg : undefined;

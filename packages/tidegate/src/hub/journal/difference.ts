@@ -10,7 +10,7 @@
  * of a node can share one type, which is the merge key, and the order of the addresses of a pod has a meaning.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonMap, type JsonMap, mapIn } from '@tidegate/kube';
+import { isJsonMap, type JsonMap, mapIn, ownField, setField } from '@tidegate/kube';
 import { STATUS_MERGE_KEYS } from './merge.ts';
 
 /** Lists in which the node owns some items and other clients own others, with their merge keys. */
@@ -24,10 +24,10 @@ const REPLACE = { $patch: 'replace' };
 export function difference(before: JsonMap, after: JsonMap, depth = 0): JsonMap {
   const patch: JsonMap = {};
   for (const field of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const old = before[field];
-    const now = after[field];
+    const old = ownField(before, field);
+    const now = ownField(after, field);
     if (isDeepStrictEqual(old, now)) continue;
-    patch[field] = changeOf(field, old, now, depth);
+    setField(patch, field, changeOf(field, old, now, depth));
   }
   return patch;
 }
@@ -40,7 +40,7 @@ function changeOf(field: string, old: unknown, now: unknown, depth: number): unk
   if (now === undefined) return null;
   if (isJsonMap(old) && isJsonMap(now)) return difference(old, now, depth + 1);
   if (!Array.isArray(now) || depth !== 1) return now;
-  const key = SHARED_LISTS[field];
+  const key = ownField(SHARED_LISTS, field);
   if (key !== undefined) return changedItems(Array.isArray(old) ? old : [], now, key);
   return Object.hasOwn(STATUS_MERGE_KEYS, field) ? [...now, REPLACE] : now;
 }
@@ -66,8 +66,8 @@ const whole = (item: JsonMap): JsonMap => ({ $retainKeys: Object.keys(item), ...
 export function compose(first: JsonMap, second: JsonMap): JsonMap {
   const patch = { ...first };
   for (const [field, value] of Object.entries(second)) {
-    const earlier = patch[field];
-    const key = SHARED_LISTS[field];
+    const earlier = ownField(patch, field);
+    const key = ownField(SHARED_LISTS, field);
     if (isJsonMap(earlier) && isJsonMap(value)) patch[field] = compose(earlier, value);
     else if (earlier === null) patch[field] = instead(value, key !== undefined);
     else if (key !== undefined && Array.isArray(earlier) && Array.isArray(value))

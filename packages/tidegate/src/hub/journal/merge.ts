@@ -2,7 +2,7 @@
  * Predicts how the API server applies a patch to the status of a node or pod, an event or a lease. It uses the code of
  * the embedded API server, so that both get the same result.
  */
-import { isJsonMap, type JsonMap } from '@tidegate/kube';
+import { isJsonMap, type JsonMap, ownField } from '@tidegate/kube';
 import { applyStrategicMergePatch, type FieldStrategy, StrategicMergeError } from '@tidegate/kube/patch';
 import { badRequest } from '@tidegate/serving';
 
@@ -27,7 +27,10 @@ export const STATUS_MERGE_KEYS: MergeKeys = {
 export function merge(target: JsonMap, patch: JsonMap, keys: MergeKeys = {}): JsonMap {
   const strategyOf = (known: MergeKeys | undefined, field: string): FieldStrategy<MergeKeys> | undefined => {
     if (known === undefined || !Object.hasOwn(known, field)) return undefined;
-    return { action: isReplaced(patch[field]) ? 'replace' : 'merge', mergeKey: known[field] };
+    return {
+      action: isReplaced(ownField(patch, field)) ? 'replace' : 'merge',
+      mergeKey: ownField(known, field),
+    };
   };
   try {
     return applyStrategicMergePatch(target, patch, strategyOf, keys);

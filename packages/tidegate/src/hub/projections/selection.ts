@@ -2,6 +2,7 @@ import {
   FieldMatcher,
   type KubeObject,
   LabelMatcher,
+  ownField,
   parseFieldSelector,
   parseLabelSelector,
   type Resource,
@@ -77,7 +78,7 @@ function fieldOf(object: KubeObject, path: string): string | undefined {
   let value: unknown = object;
   for (const name of path.split('.')) {
     if (typeof value !== 'object' || value === null) return undefined;
-    value = (value as Record<string, unknown>)[name];
+    value = ownField(value as Record<string, unknown>, name);
   }
   return typeof value === 'string' ? value : undefined;
 }

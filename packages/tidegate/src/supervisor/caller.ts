@@ -1,7 +1,9 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { delimiter, join, relative } from 'node:path';
+import { delimiter, join, relative, resolve } from 'node:path';
 import { quotePath } from '@tidegate/disk';
-import { DEFAULT_STATE } from './options.ts';
+
+/** The state directory of commands without `--state`. */
+export const DEFAULT_STATE = '.tidegate';
 
 /** Where and how this program was started. */
 interface Started {
@@ -13,7 +15,8 @@ interface Started {
 /** The command line of another command for the same cluster, for hints that users can copy. */
 export function callerFor(state: string, started: Started = thisProcess()): (command: string) => string {
   const program = quotePath(programOf(started));
-  const flags = state === DEFAULT_STATE ? [] : ['--state', quotePath(state)];
+  const isDefault = resolve(started.folder, state) === resolve(started.folder, DEFAULT_STATE);
+  const flags = isDefault ? [] : ['--state', quotePath(state)];
   return (command) => [program, command, ...flags].join(' ');
 }
 

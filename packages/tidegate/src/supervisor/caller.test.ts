@@ -18,6 +18,11 @@ it('is a relative path in the folder of the program', () => {
   expect(callerFor('.tidegate', { script, folder, path: '/none' })('down')).toBe('bin/tidegate down');
 });
 
+it('needs no option for the default state directory, however it is written', () => {
+  const state = join(folder, '.tidegate');
+  expect(callerFor(state, { script, folder, path: '/none' })('down')).toBe('bin/tidegate down');
+});
+
 it('is an absolute path elsewhere, in quotes if necessary', () => {
   expect(callerFor('a b', { script, folder: '/usr', path: '' })('down')).toBe(
     `'${script}' down --state 'a b'`,

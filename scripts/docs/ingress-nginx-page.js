@@ -1,0 +1,58 @@
+// docs/reference/ingress-nginx-annotations.md, from the tables in packages/tidegate/src/ingress/nginx-annotations.
+import { cell, code, generatedBy, page, table } from './markdown.js';
+
+const INTRODUCTION = `This page lists the annotations of ingress-nginx, with the prefix \`nginx.ingress.kubernetes.io/\`, and what Tidegate does with
+them on Ingresses of its classes. Ingresses that an ingress-nginx serves are not affected.`;
+
+const HONORED_TEXT = `Tidegate does what they ask for. The annotation of Tidegate has the same meaning; if an Ingress has both, it wins.`;
+
+const REFUSED_TEXT = `They protect something, and Tidegate does not support them yet. Served without them, an Ingress would be open to clients that
+it is meant to exclude:
+
+- Admission rejects an Ingress that gets such an annotation.
+- If an Ingress has one nevertheless, for example because it is older than Tidegate, its paths respond with 503. It has an
+  event with the reason \`AccessControlNotSupported\`.
+- If ingress-nginx applies the annotation to the whole host, the paths of other Ingresses of the same host and namespace
+  respond with 503 too.
+
+Names marked with * are refused with every prefix, because ingress-nginx can be configured to use another prefix, and because
+other controllers use them for the same purpose. Unknown names are refused with the prefix of ingress-nginx if they begin with
+\`auth-\`, \`limit-\` or \`global-rate-limit-\`, end with \`-source-range\`, or contain \`snippet\` or \`modsecurity\`.`;
+
+const IGNORED_TEXT = `Tidegate does without them. Admission warns about them, and the Ingress has an event with the reason \`AnnotationIgnored\`. The
+same applies to unknown names with the prefix of ingress-nginx.`;
+
+const byName = ([a], [b]) => (a < b ? -1 : 1);
+
+export function ingressNginxPage({ HONORED, REFUSED, IGNORED }) {
+  const rows = (entries, row) => [...entries].toSorted(byName).map(row);
+  return page(
+    generatedBy('packages/tidegate/src/ingress/nginx-annotations'),
+    '# Annotations of ingress-nginx',
+    INTRODUCTION,
+    '## Honored',
+    HONORED_TEXT,
+    table(
+      ['Annotation', 'Annotation of Tidegate'],
+      rows(HONORED, ([name, { as }]) => [code(name), code(as)]),
+    ),
+    '## Refused',
+    REFUSED_TEXT,
+    table(
+      ['Annotation', 'Asks for', 'Applies to', 'Allowed values', 'Instead'],
+      rows(REFUSED, ([name, { asks, instead, off, wholeHost, anyPrefix }]) => [
+        `${code(name)}${anyPrefix ? ' *' : ''}`,
+        cell(asks),
+        wholeHost ? 'the host' : 'the Ingress',
+        off.map(code).join(', '),
+        cell(instead),
+      ]),
+    ),
+    '## Ignored',
+    IGNORED_TEXT,
+    table(
+      ['Annotation', 'Without it', 'Instead'],
+      rows(IGNORED, ([name, { effect, instead }]) => [code(name), cell(effect), cell(instead)]),
+    ),
+  );
+}
