@@ -6,6 +6,7 @@
 import { type Agent, request } from 'undici';
 import { type Figure, hammer, millis, quantile } from '../report.ts';
 import { configMap, pod } from './objects.ts';
+import { type RawClients, rawRequest } from './raw-client.ts';
 import { type Credentials, cpuMs, residentMiB } from './servers.ts';
 import { EVENTS, openWatchers } from './watchers.ts';
 
@@ -14,9 +15,14 @@ export interface Side {
   url: string;
   /** All processes of the server: a kube-apiserver needs its etcd. */
   pids: number[];
+  /** For lists and single requests. */
   agent: Agent;
+  /** For many requests. */
+  clients: RawClients;
   credentials: Credentials;
 }
+
+export const CLIENTS = 64;
 
 const CREATES = { one: 200, many: 1000 };
 const GETS = 2000;
@@ -49,7 +55,7 @@ const MEASUREMENTS: Measurement[] = [
   {
     what: 'durable creates, 64 clients',
     show: rate,
-    run: (side, round) => creates(side, `many-${round}`, CREATES.many, 64),
+    run: (side, round) => creates(side, `many-${round}`, CREATES.many, CLIENTS),
   },
   { what: 'gets, 64 clients', show: rate, run: (side) => gets(side) },
   { what: `creates of ${PODS} pods, 64 clients`, show: rate, run: pods },
@@ -84,7 +90,7 @@ export async function compare(embedded: Side, real: Side, rounds: number): Promi
   );
   for (const side of [embedded, real]) {
     await namespace(side, 'warm');
-    await hammer(500, 64, (i) => post(side, configMaps(side), configMap(`warm-${i}`)));
+    await creates(side, 'warm', 500, CLIENTS);
   }
   for (let round = 0; round < rounds; round++) {
     for (const side of [embedded, real]) await namespace(side, `round-${round}`);
@@ -150,19 +156,25 @@ async function measured(side: Side, count: number, work: () => Promise<number>):
 
 const creates = (side: Side, prefix: string, count: number, clients: number): Promise<Sample> =>
   measured(side, count, () =>
-    hammer(count, clients, (i) => post(side, configMaps(side), configMap(`${prefix}-${i}`))),
+    side.clients.run(count, clients, 201, (i) =>
+      rawRequest('POST', configMaps(side), configMap(`${prefix}-${i}`)),
+    ),
   );
 
 const gets = (side: Side): Promise<Sample> =>
   measured(side, GETS, () =>
-    hammer(GETS, 64, (i) => send(side, `${configMaps(side)}/many-0-${i % CREATES.many}`, 'GET')),
+    side.clients.run(GETS, CLIENTS, 200, (i) =>
+      rawRequest('GET', `${configMaps(side)}/many-0-${i % CREATES.many}`),
+    ),
   );
 
 /** A service account is needed for pods, and without a controller manager nothing creates it. */
 async function pods(side: Side, round: number): Promise<Sample> {
   const group = (i: number): string => (i % (PODS / SELECTED) === 0 ? 'a' : 'b');
   return measured(side, PODS, () =>
-    hammer(PODS, 64, (i) => post(side, podsOf(side, round), pod(`pod-${i}`, { group: group(i) }))),
+    side.clients.run(PODS, CLIENTS, 201, (i) =>
+      rawRequest('POST', podsOf(side, round), pod(`pod-${i}`, { group: group(i) })),
+    ),
   );
 }
 

@@ -2,16 +2,17 @@
  * Measures the embedded API server. servers.ts starts it and the references in child processes: bare-server.ts answers
  * without doing anything, storage-reference.ts writes the same objects with a database library. objects.ts has the objects,
  * and watchers.ts measures how fast an event reaches many watchers. kubernetes.ts starts kube-apiserver
- * and etcd, and compare.ts measures both servers in turns.
+ * and etcd, and compare.ts measures both servers in turns, with the requests of raw-client.ts.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Agent, request } from 'undici';
 import { type Figure, hammer, millis, perSecond, printFigures } from '../report.ts';
-import { compare } from './compare.ts';
+import { CLIENTS, compare, type Side } from './compare.ts';
 import { kubernetesPrograms, startKubernetes } from './kubernetes.ts';
 import { configMap, pod } from './objects.ts';
+import { RawClients } from './raw-client.ts';
 import {
   connect,
   credentials,
@@ -44,8 +45,14 @@ async function benchKubernetes(rounds: number): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-bench-'));
   const server = await startTidegate(directory);
   const own = credentials(directory);
-  const agent = connect(directory, 64);
-  const realAgent = connect(directory, 64);
+  const agent = connect(directory, 1);
+  const realAgent = connect(directory, 1);
+  const opened: RawClients[] = [];
+  const side = async (url: string, pids: number[], of: Agent): Promise<Side> => {
+    const clients = await RawClients.open(url, own, CLIENTS);
+    opened.push(clients);
+    return { url, pids, agent: of, clients, credentials: own };
+  };
   try {
     const real = await startKubernetes(
       programs,
@@ -55,8 +62,8 @@ async function benchKubernetes(rounds: number): Promise<void> {
     );
     try {
       const figures = await compare(
-        { url: server.url, pids: [server.pid], agent, credentials: own },
-        { url: real.url, pids: real.pids, agent: realAgent, credentials: own },
+        await side(server.url, [server.pid], agent),
+        await side(real.url, real.pids, realAgent),
         rounds,
       );
       printFigures(`Embedded API server and ${real.name}, HTTPS, in turns`, figures);
@@ -64,6 +71,7 @@ async function benchKubernetes(rounds: number): Promise<void> {
       await real.stop();
     }
   } finally {
+    for (const clients of opened) clients.close();
     await agent.destroy();
     await realAgent.destroy();
     await server.stop();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { smallDisk } from '@tidegate/disk/testing';
 import { CONFIG_MAPS, KubeClient, type KubeObject, loadConfig } from '@tidegate/kube';
 import { expect, onTestFinished, test } from 'vitest';
+import { reservePort } from '../support/ports.ts';
 import { TestProcess } from '../support/process.ts';
 import { PROGRAM } from '../support/repository.ts';
 import { Tidegate } from '../support/tidegate.ts';
@@ -21,6 +22,8 @@ class Server {
   readonly disk: Disk;
   readonly #kubeconfig: string;
   #process!: TestProcess;
+  /** The same after a restart: the kubeconfig names it, and cannot be written on a full disk. */
+  port = 0;
   client!: KubeClient;
 
   constructor(disk: Disk) {
@@ -30,6 +33,7 @@ class Server {
 
   static async start(): Promise<Server> {
     const server = new Server(await smallDisk(8 << 20));
+    server.port = await reservePort();
     await server.start();
     onTestFinished(() => server.stop('SIGKILL'));
     return server;
@@ -37,7 +41,7 @@ class Server {
 
   get args(): string[] {
     const state = join(this.disk.directory, 'data');
-    return ['apiserver', '--state', state, '--port', '0', '--kubeconfig', this.#kubeconfig];
+    return ['apiserver', '--state', state, '--port', String(this.port), '--kubeconfig', this.#kubeconfig];
   }
 
   async start(): Promise<void> {
@@ -140,7 +144,7 @@ test('refuses writes with a clear Status while the disk is full, serves reads, a
   expect(server.log).not.toContain('Unhandled');
 });
 
-test('survives a kill while the disk is full, and a start on a full disk is one sentence', async () => {
+test('restarts after a kill while the disk is full, serves reads, and accepts writes when there is space', async () => {
   const server = await Server.start();
   const { disk } = server;
   disk.fill(200 << 10);
@@ -148,14 +152,26 @@ test('survives a kill while the disk is full, and a start on a full disk is one 
   await server.stop('SIGKILL');
   disk.fill();
 
-  const second = new Tidegate(server.args);
-  const { code } = await second.exited;
-  expect({ code, stderr: second.stderr }).toEqual({
+  await server.start();
+  expect(await server.names()).toEqual(accepted.sort());
+  const { client } = server;
+  await expect(client.create(CONFIG_MAPS, configMap('refused', 64))).rejects.toMatchObject({ code: 507 });
+  expect(await server.health('/livez')).toBe('ok');
+  expect(await server.health('/readyz')).toContain('[-]store-writes failed: no space left');
+
+  disk.free();
+  await expect.poll(() => server.health('/readyz')).toBe('ok');
+  await client.create(CONFIG_MAPS, configMap('after'));
+  expect(await server.names()).toEqual(['after', ...accepted].sort());
+});
+
+test('does not create a cluster on a full disk, and says so in one sentence', async () => {
+  const disk = await smallDisk();
+  disk.fill();
+  const first = new Tidegate(new Server(disk).args);
+  const { code } = await first.exited;
+  expect({ code, stderr: first.stderr }).toEqual({
     code: 1,
     stderr: `tidegate: no space left on the file system of ${join(disk.directory, 'data/store')}: free some space and try again\n`,
   });
-
-  disk.free();
-  await server.start();
-  expect(await server.names()).toEqual(accepted.sort());
 });

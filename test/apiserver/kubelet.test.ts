@@ -231,6 +231,18 @@ test('forwards nodes/proxy to the kubelet', async () => {
   expect(asked).toEqual(['kube-apiserver-kubelet-client GET /stats/summary?only=cpu']);
 });
 
+test('accepts the port of the kubelet in nodes/proxy, and no other', async () => {
+  answer = says('fine');
+  const { status } = await client.get(NODES, { name: 'n1' });
+  const port = status?.daemonEndpoints?.kubeletEndpoint?.Port;
+  for (const name of [`n1:${port}`, `https:n1:${port}`])
+    expect(await kubectl.run(`get --raw /api/v1/nodes/${name}/proxy/healthz`)).toBe('fine');
+  expect(await failure('get --raw /api/v1/nodes/n1:1/proxy/healthz')).toContain(
+    `port 1 of node "n1" cannot be reached through the API server: only that of its kubelet, ${port}`,
+  );
+  expect(await failure('get --raw /api/v1/nodes/none:1/proxy/healthz')).toContain('nodes "none" not found');
+});
+
 test('lists the subresources in discovery', async () => {
   const { resources } = (await client.raw({ method: 'GET', path: '/api/v1' })) as {
     resources: { name: string; kind: string; verbs: string[] }[];

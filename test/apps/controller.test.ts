@@ -403,8 +403,31 @@ describe('the application controller', () => {
     await appears(CONFIG_MAPS, 'foreign', ({ data }) => data?.a === 'ours');
     await client.delete(EDGE_APPLICATIONS, { name: 'second', namespace });
     await isGone(EDGE_APPLICATIONS, 'second');
-    await isGone(CONFIG_MAPS, 'foreign');
+    // The application changed these objects, or named them, but it created neither.
+    expect((await find(CONFIG_MAPS, 'foreign'))?.metadata.ownerReferences ?? []).toEqual([]);
     expect((await find(CONFIG_MAPS, 'shared'))?.data).toEqual({ by: 'first' });
+  });
+
+  it('prunes only what it created itself, whatever labels and field managers say', async () => {
+    const labels = { [EDGE_APPLICATION_LABEL]: 'thief', [EDGE_APPLICATION_NAMESPACE_LABEL]: namespace };
+    const before = settings('labeled', { a: 'theirs' });
+    await client.create(CONFIG_MAPS, { ...before, metadata: { ...before.metadata, labels } }, { namespace });
+    await create(application('thief', [settings('labeled', { a: 'mine' }), settings('made', {})]));
+    await readyBecomes('thief', /True/);
+    const { metadata: made } = await appears(CONFIG_MAPS, 'made');
+    await appears(EDGE_APPLICATIONS, 'thief', ({ status }) =>
+      (status?.manifestStatuses ?? []).some(({ identifier }) => identifier.uid === made.uid),
+    );
+    await client.patch(EDGE_APPLICATIONS, { name: 'thief', namespace }, 'merge', {
+      spec: { workloadTemplate: { manifests: [settings('other', {})] } },
+    });
+    await isGone(CONFIG_MAPS, 'made');
+    await readyBecomes('thief', /True/);
+    expect((await find(CONFIG_MAPS, 'labeled'))?.data).toEqual({ a: 'mine' });
+    await client.delete(EDGE_APPLICATIONS, { name: 'thief', namespace });
+    await isGone(EDGE_APPLICATIONS, 'thief');
+    await isGone(CONFIG_MAPS, 'other');
+    expect(await find(CONFIG_MAPS, 'labeled')).toBeDefined();
   });
 
   it('deletes objects in other namespaces and cluster-scoped objects before the application is gone', async () => {

@@ -105,9 +105,7 @@ describe('a node whose link is cut', () => {
     );
   }
   async function stateOf(part: string): Promise<string | undefined> {
-    const { processes } = JSON.parse(await cluster.tidegate('status', '-o', 'json')) as {
-      processes: { name: string; state: string }[];
-    };
+    const { processes } = await cluster.report();
     return processes.find(({ name }) => name === part)?.state;
   }
 

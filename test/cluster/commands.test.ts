@@ -116,8 +116,8 @@ describe('jobs', () => {
 
   test('complete when their command succeeds, and fail when it fails', async () => {
     await cluster.kubectl.apply(job('good', 'echo done'), job('bad', 'exit 7'));
-    await cluster.kubectl.run('wait --for=condition=complete job/good --timeout=100s');
-    await cluster.kubectl.run('wait --for=condition=failed job/bad --timeout=100s');
+    await cluster.kubectl.run('wait --for=condition=complete job/good --timeout=240s');
+    await cluster.kubectl.run('wait --for=condition=failed job/bad --timeout=240s');
     expect(await cluster.kubectl.run('logs job/good')).toBe('done\n');
     expect(await cluster.kubectl.run('logs job/good --timestamps')).toMatch(/^\d{4}-\d\d-\d\dT\S+ done\n$/);
     const { items } = await cluster.kubectl.json<{ items: Pod[] }>('get pods -l job-name=bad');
@@ -127,7 +127,7 @@ describe('jobs', () => {
   test('use their service account at the usual path', async () => {
     const script = 'cd /var/run/secrets/kubernetes.io/serviceaccount && test -s token && cat namespace';
     await cluster.kubectl.apply(job('account', script));
-    await cluster.kubectl.run('wait --for=condition=complete job/account --timeout=100s');
+    await cluster.kubectl.run('wait --for=condition=complete job/account --timeout=240s');
     expect(await cluster.kubectl.run('logs job/account')).toBe('default');
   });
 });
@@ -192,7 +192,7 @@ describe('exec', () => {
 
   test('is refused for a container that does not run its own command', async () => {
     await cluster.kubectl.run('run plain --image=nginx');
-    await cluster.kubectl.run('wait --for=condition=ready pod/plain --timeout=100s');
+    await cluster.kubectl.run('wait --for=condition=ready pod/plain --timeout=240s');
     const { code, stderr } = await kubectl(['exec', 'plain', '--', 'ls']);
     expect(code).toBe(1);
     expect(stderr).toContain('exec is not supported for container "plain": it does not run its own command');

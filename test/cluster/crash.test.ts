@@ -1,7 +1,6 @@
 /** Processes that crash or hang, the commands to try it out, and what users read about it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EdgeApplication } from '../../packages/tidegate/src/api/index.ts';
-import type { ClusterReport } from '../../packages/tidegate/src/supervisor/index.ts';
 import { Cluster, eventually } from '../support/cluster.ts';
 import { findKubectl } from '../support/kubectl.ts';
 import { finish } from '../support/process.ts';
@@ -20,7 +19,7 @@ const printed = (line: string): Promise<true> =>
   eventually(`tidegate up prints ${line}`, () => cluster.up.stdout.includes(line) || undefined, LONG_MS);
 
 const processOf = async (name: string) => {
-  const { processes } = JSON.parse(await cluster.tidegate('status', '-o', 'json')) as ClusterReport;
+  const { processes } = await cluster.report();
   return processes.find((process) => process.name === name);
 };
 
@@ -167,7 +166,7 @@ describe('tidegate down', () => {
   it(
     'ends everything, also a process that hangs, and reports what it has seen end',
     async () => {
-      const { processes } = JSON.parse(await cluster.tidegate('status', '-o', 'json')) as ClusterReport;
+      const { processes } = await cluster.report();
       process.kill(await cluster.pidOf('controllers'), 'SIGSTOP');
       const output = await cluster.tidegate('down');
       expect(output).toContain('controllers did not stop in time and was killed\n');

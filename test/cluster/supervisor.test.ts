@@ -105,7 +105,7 @@ describe('a running cluster', () => {
     const { code, stderr } = await run('up');
     expect(code).toBe(1);
     expect(stderr.trim()).toBe(
-      `tidegate: a cluster is already running in ${state()} (pid ${await pidOf('supervisor')}); stop it with \`tidegate down --state ${state()}\`, or start another one with --state DIR`,
+      `tidegate: a cluster is already running in ${state()} (pid ${await pidOf('supervisor')}); stop it with \`bin/tidegate down --state ${state()}\`, or start another one with --state DIR`,
     );
   });
 
@@ -161,6 +161,9 @@ describe('a running cluster', () => {
     );
     expect((await run('mend')).stderr).toBe(
       'tidegate: specify which nodes to mend: node names, pools or label selectors, or --all\n',
+    );
+    expect((await run('kill')).stderr).toBe(
+      `tidegate: specify what to kill: hub, node, router, each with names; or apiserver, controllers, manager; for example \`bin/tidegate kill apiserver --state ${state()}\`\n`,
     );
   });
 
@@ -352,7 +355,11 @@ describe('up rejects with one sentence', () => {
   it('a cut without a cluster', async () => {
     const { code, stderr } = await run('cut', 'node-a');
     expect(code).toBe(1);
-    expect(stderr).toBe(`tidegate: no cluster is running in ${state()}; start one with \`tidegate up\`\n`);
-    expect((await run('status')).stdout).toBe(`No cluster in ${state()}. Create one with \`tidegate up\`.\n`);
+    expect(stderr).toBe(
+      `tidegate: no cluster is running in ${state()}; start one with \`bin/tidegate up --state ${state()}\`\n`,
+    );
+    expect((await run('status')).stdout).toBe(
+      `No cluster in ${state()}. Create one with \`bin/tidegate up --state ${state()}\`.\n`,
+    );
   });
 });

@@ -1,4 +1,5 @@
 import { EmbeddedDriver } from '../../packages/tidegate/src/dataplane/embedded/index.ts';
+import { accessControl } from './access-control.ts';
 import { behavior } from './behavior/index.ts';
 import { conformance } from './conformance.ts';
 import { differential } from './differential.ts';
@@ -8,5 +9,6 @@ const make = (...args: ConstructorParameters<typeof EmbeddedDriver>) => new Embe
 
 behavior(make);
 conformance(make);
+accessControl(make);
 injection(make, async () => process.pid);
 differential(make, 30);

@@ -1,5 +1,6 @@
 import type { Driver } from '../../packages/tidegate/src/dataplane/driver.ts';
 import { NginxDriver } from '../../packages/tidegate/src/dataplane/nginx/index.ts';
+import { accessControl } from './access-control.ts';
 import { behavior } from './behavior/index.ts';
 import { conformance } from './conformance.ts';
 import { differential } from './differential.ts';
@@ -12,5 +13,6 @@ const processesOf = async (driver: Driver): Promise<unknown> =>
 
 behavior(make);
 conformance(make);
+accessControl(make);
 injection(make, processesOf);
 differential(make, 30);

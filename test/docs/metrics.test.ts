@@ -1,11 +1,13 @@
 /** docs/reference/metrics.md lists what running programs export. `UPDATE_DOCS=1` writes the tables. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KubeClient, type KubeList, loadConfig, type Pod } from '@tidegate/kube';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { KubeClient, loadConfig } from '@tidegate/kube';
+import { expect, test } from 'vitest';
 import { startManager } from '../manager/support.ts';
-import { Cluster } from '../support/cluster.ts';
-import { startEmbedded } from '../support/embedded.ts';
+import { Edge } from '../support/edge.ts';
+import { startEmbedded, startEmbeddedWithKinds } from '../support/embedded.ts';
+import { Tidegate } from '../support/tidegate.ts';
 import { type Metric, parseMetrics, tableOf, withTable } from './metrics-page.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/reference/metrics.md');
@@ -28,27 +30,34 @@ async function check(program: string, metrics: Metric[]): Promise<void> {
     expect(shown.find((each) => each.name === name)?.labels).toEqual(expect.arrayContaining([...labels]));
 }
 
-describe('metrics of a running cluster', () => {
-  let cluster: Cluster;
-  beforeAll(async () => {
-    cluster = await Cluster.start();
-  });
-  afterAll(async () => cluster?.stop());
-
-  async function routerPod(): Promise<Pod> {
-    const { items } = await cluster.kubectl.json<KubeList<Pod>>('-n ingress-nginx get pods');
-    return items[0]!;
+test('the page lists the metrics of the hub', async () => {
+  const edge = await Edge.start();
+  try {
+    await check('hub', await scrape(`http://127.0.0.1:${edge.ports.admin}/metrics`));
+  } finally {
+    await edge.stop();
   }
+});
 
-  test('the page lists the metrics of the hub', async () => {
-    const { status } = await routerPod();
-    await check('hub', await scrape(`http://${status?.hostIP}:10267/metrics`));
-  });
-
-  test('the page lists the metrics of the router', async () => {
-    const { status } = await routerPod();
-    await check('router', await scrape(`http://${status?.podIP}:10254/metrics`));
-  });
+test('the page lists the metrics of the router', async () => {
+  const server = await startEmbeddedWithKinds();
+  const state = await mkdtemp(join(tmpdir(), 'tidegate-router-'));
+  const ports = ['--http-port', '0', '--https-port', '0', '--admin-port', '0', '--bind-address', '127.0.0.1'];
+  const router = new Tidegate([
+    ...['router', '--kubeconfig', server.kubeconfig, '--state', state, '--class', 'any'],
+    ...['--data-plane', 'nginx', '--shutdown-delay', '1ms', ...ports],
+  ]);
+  try {
+    const printed = /; admin at (http:.*)\.$/m;
+    await router.until(({ stdout }) => printed.test(stdout));
+    const admin = printed.exec(router.stdout)?.[1];
+    await expect.poll(async () => (await fetch(`${admin}/readyz`)).status).toBe(200);
+    await check('router', await scrape(`${admin}/metrics`));
+  } finally {
+    await router.kill('SIGTERM');
+    await server.stop();
+    await rm(state, { recursive: true, force: true });
+  }
 });
 
 test('the page lists the metrics of the manager', async () => {

@@ -31,6 +31,7 @@ beforeEach(() => {
   }
   write('package.json', '{ "type": "module" }');
   write('package-lock.json', '{}');
+  write('node_modules/esbuild/package.json', '{}');
   write('bench/main.ts', '');
   write('test/chaos/main.ts', '');
   write('packages/tidegate/src/main.ts', 'one');
@@ -99,4 +100,13 @@ it('builds again after a build that failed', async () => {
   );
   expect(await build()).toMatchObject({ status: 1, output: expect.stringContaining('a type is missing') });
   expect(await build()).toMatchObject({ status: 1 });
+});
+
+it('says in one sentence that the packages are not installed', async () => {
+  chmodSync(root, 0o777);
+  rmSync(inRoot('node_modules'), { recursive: true });
+  expect(await build()).toEqual({
+    status: 1,
+    output: `tidegate: cannot build: the packages are not installed in '${root}'; run \`npm ci\` first\n`,
+  });
 });

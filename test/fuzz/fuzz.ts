@@ -1,7 +1,5 @@
 import { Chance } from '../support/random.ts';
-import { bytesOf, drawRequest } from './grammar.ts';
-import { meaningOf } from './reference.ts';
-import { difference, exchange, type FuzzTarget } from './target.ts';
+import type { FuzzTarget } from './target.ts';
 
 export interface FuzzOptions {
   seed: number;
@@ -16,20 +14,38 @@ export interface FuzzResult {
 }
 
 /** Sends random requests to the target. Throws at the first one that it understands differently than the reference. */
-export async function fuzz(target: FuzzTarget, { seed, more }: FuzzOptions): Promise<FuzzResult> {
+export async function fuzz<R>(target: FuzzTarget<R>, { seed, more }: FuzzOptions): Promise<FuzzResult> {
   const chance = new Chance(seed);
   const result = { requests: 0, plain: 0 };
   while (more()) {
-    const request = drawRequest(chance, `${seed}-${result.requests++}`, target.tokens);
-    const meaning = meaningOf(request);
-    if (meaning !== undefined) result.plain++;
-    const bytes = bytesOf(request);
-    const answer = await exchange(target.port, bytes);
-    const why = difference(target, request, meaning, answer);
-    if (why !== undefined)
-      throw new Error(
-        `${target.name}, seed ${seed}: ${why}\nrequest: ${JSON.stringify(bytes.toString('latin1'))}`,
-      );
+    const request = target.draw(chance, `${seed}-${result.requests++}`);
+    const { plain, difference } = await target.check(request);
+    if (plain) result.plain++;
+    if (difference === undefined) continue;
+    const found = await shortest(target, { request, difference });
+    throw new Error(
+      `${target.name}, seed ${seed}, request ${result.requests}: ${found.difference}\nshortest request: ${JSON.stringify(target.bytesOf(found.request).toString('latin1'))}`,
+    );
   }
   return result;
+}
+
+interface Found<R> {
+  readonly request: R;
+  readonly difference: string;
+}
+
+/** Leaves out parts of the request as long as the result still shows a difference. */
+async function shortest<R>(target: FuzzTarget<R>, found: Found<R>): Promise<Found<R>> {
+  let tries = 0;
+  const next = async (than: Found<R>): Promise<Found<R> | undefined> => {
+    for (const request of target.smaller(than.request, () => `shorter-${++tries}`)) {
+      const { difference } = await target.check(request);
+      if (difference !== undefined) return { request, difference };
+    }
+    return undefined;
+  };
+  let best = found;
+  for (let smaller = await next(best); smaller !== undefined; smaller = await next(best)) best = smaller;
+  return best;
 }

@@ -103,6 +103,26 @@ export function bytesOf({ method, target, headers, body }: HostileRequest): Buff
   return Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines}\r\n${body}`, 'latin1');
 }
 
+/** The same request with another ID and without one part. */
+export function smallerRequests(request: HostileRequest, id: () => string): HostileRequest[] {
+  const { headers, target } = request;
+  const named = (): HostileRequest => {
+    const next = id();
+    const texts = ([name, value]: readonly [string, string]): readonly [string, string] =>
+      name === 'X-Fuzz' ? [name, next] : [name, value];
+    return { ...request, id: next, headers: headers.map(texts) };
+  };
+  const parts = target.split('/');
+  return [
+    ...headers.flatMap(([name], at) =>
+      ['Host', 'X-Fuzz', 'Content-Length', 'Transfer-Encoding'].includes(name)
+        ? []
+        : [{ ...named(), headers: named().headers.filter((_, index) => index !== at) }],
+    ),
+    ...parts.map((_, at) => ({ ...named(), target: parts.filter((__, index) => index !== at).join('/') })),
+  ];
+}
+
 function drawTarget(chance: Chance): string {
   const parts = chance.percent(70)
     ? chance.of(PATHS).slice(1).split('/')

@@ -1,6 +1,6 @@
 /** Nothing outlives a test run, however it ends. Starts a small run that leaves processes and files, and ends it. */
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startTicksOf } from '@tidegate/envtest/node';
@@ -26,10 +26,11 @@ interface Run extends Record {
 
 async function startRun(ending: 'hang' | 'success' | 'failure'): Promise<Run> {
   const file = join(await mkdtemp(join(tmpdir(), 'guard-')), 'record.json');
+  const temporary = await mkdtemp(join(tmpdir(), 'guard-'));
   const npm = new TestProcess(['npm', 'test'], {
     cwd: join(import.meta.dirname, 'fixture'),
     // The processes of the fixture do not end by themselves, so waiting for them is in vain.
-    env: { ...process.env, FIXTURE: file, ENDING: ending, GUARD_GRACE_MS: '0' },
+    env: { ...process.env, TMPDIR: temporary, FIXTURE: file, ENDING: ending, GUARD_GRACE_MS: '0' },
     // As in a terminal: Ctrl-C signals the whole group.
     detached: true,
   });
@@ -51,7 +52,10 @@ async function startRun(ending: 'hang' | 'success' | 'failure'): Promise<Run> {
         expect(all.filter(isLeft)).toEqual([]);
         return true;
       });
-      await eventually('the files are removed', () => !existsSync(record.directory) || undefined);
+      await eventually('the files are removed', async () => {
+        expect(await readdir(temporary)).toEqual([]);
+        return true;
+      });
     },
   };
 }

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import type { TestProject } from 'vitest/node';
 import { repositoryFile } from '../support/repository.ts';
 
 /** A process that was still running after the tests. */
@@ -77,8 +78,9 @@ function finish(watchdog: ChildProcess): Promise<Leak[]> {
 }
 
 /** The global set-up of Vitest. A run whose tests leave processes behind fails, and lists them. */
-export default function setup(): (() => Promise<void>) | undefined {
+export default function setup(project: TestProject): (() => Promise<void>) | undefined {
   const end = startGuard();
+  noteDirectory(project.tmpDir);
   if (end === undefined) return undefined;
   return async () => {
     try {
@@ -92,4 +94,11 @@ export default function setup(): (() => Promise<void>) | undefined {
     // Vitest only logs errors of the teardown.
     process.exitCode = 1;
   };
+}
+
+/** Vitest chose its own temporary directory before the set-up, outside that of the run. The watchdog removes it too. */
+function noteDirectory(path: string): void {
+  const notes = join(tmpdir(), 'directories');
+  mkdirSync(notes, { recursive: true });
+  writeFileSync(join(notes, basename(path)), path);
 }

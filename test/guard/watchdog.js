@@ -37,6 +37,7 @@ async function end(finish) {
     await finish();
     removeNamespaces();
     removeRuntimeDirectories();
+    removeNotedDirectories();
     unmountAll();
     rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
   } catch (error) {
@@ -98,6 +99,14 @@ function removeRuntimeDirectories() {
     if (basename(name) !== 'nginx.runtime') continue;
     const runtime = readFileSync(join(directory, name), 'utf8').trim();
     if (basename(runtime).startsWith('tidegate-nginx-')) rmSync(runtime, { recursive: true, force: true });
+  }
+}
+
+/** Vitest itself removes its temporary directory after a regular end only. */
+function removeNotedDirectories() {
+  const notes = join(directory, 'directories');
+  for (const name of namesIn(notes)) {
+    rmSync(readFileSync(join(notes, name), 'utf8'), { recursive: true, force: true });
   }
 }
 

@@ -67,16 +67,27 @@ it('serves reads, forwards writes, refuses what only the disk could keep, and re
   });
 });
 
-it('fails to start on a full disk with one sentence, and starts when there is space', async () => {
+it('restarts on a full disk without a link, and serves what it has stored', async () => {
   const disk = await smallDisk();
   const edge = await Edge.start({ state: join(disk.directory, 'hub') });
   onTestFinished(() => edge.stop());
+  await edge.admin.create(PODS, pod('p'));
+  const node = edge.node();
+  await soon(async () => expect(await podNames(node)).toEqual(['p']));
+  await goOffline(edge);
   await edge.hub.close();
   disk.fill();
-  await expect(edge.startHub()).rejects.toMatchObject({
-    name: 'DiskError',
-    message: `no space left on the file system of ${edge.state}: free some space and try again`,
-  });
-  disk.free();
   await edge.startHub();
+  const again = edge.node();
+  await soon(async () => expect(await podNames(again)).toEqual(['p']));
+  await expect(again.create(EVENTS, event('refused', 64))).rejects.toMatchObject({ code: 507 });
+});
+
+it('fails to start for the first time on a full disk, with one sentence', async () => {
+  const disk = await smallDisk();
+  disk.fill();
+  await expect(Edge.start({ state: join(disk.directory, 'hub') })).rejects.toMatchObject({
+    name: 'DiskError',
+    message: `no space left on the file system of ${join(disk.directory, 'hub')}: free some space and try again`,
+  });
 });

@@ -28,6 +28,12 @@ import {
   systemClock,
 } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  NODE_ADDRESSES_ANNOTATION,
+  NODE_POOL_LABEL,
+  NODE_POOLS,
+  type NodePool,
+} from '../../packages/tidegate/src/api/index.ts';
 import { approvalController } from '../../packages/tidegate/src/approval/index.ts';
 import { Access } from '../../packages/tidegate/src/hub/access/access.ts';
 import type { ResourceAttributes } from '../../packages/tidegate/src/hub/access/decisions.ts';
@@ -35,6 +41,8 @@ import { ClientCredentials } from '../../packages/tidegate/src/hub/certificates/
 import { openServingCertificate } from '../../packages/tidegate/src/hub/certificates/serving-certificate.ts';
 import { Authenticator } from '../../packages/tidegate/src/hub/identity/authenticator.ts';
 import type { BearerIdentity, Identity } from '../../packages/tidegate/src/hub/identity/identity.ts';
+import { installDefinitions } from '../../packages/tidegate/src/manager/install.ts';
+import { followMembership } from '../../packages/tidegate/src/pools/index.ts';
 import { eventually } from '../manager/support.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
@@ -162,9 +170,11 @@ describe('the serving certificate of a hub', () => {
     log,
   });
 
-  it('is signed after the manager has approved it, but not for an address of another node', async () => {
+  it('is signed for names of hubs, and for addresses only if the pool of the node has them', async () => {
+    await installDefinitions(admin, clock, stop.signal);
     const metrics = new Metrics();
     const informers = new Informers(admin);
+    const { membership, synced } = followMembership(informers);
     const recorder = new EventRecorder(admin, { component: 'test' });
     const hubAddresses = ['169.254.2.1'];
     const controller = approvalController({
@@ -175,10 +185,12 @@ describe('the serving certificate of a hub', () => {
       log,
       clock,
       hubAddresses,
+      membership,
+      nodeAddresses: '',
       patienceMs: 0,
     });
     const ended = new AbortController();
-    const running = [informers.run(ended.signal), controller.run(ended.signal)];
+    const running = [informers.run(ended.signal), synced.then(() => controller.run(ended.signal))];
 
     const certificate = await openServingCertificate(options(['169.254.2.1', '127.0.0.1']));
     running.push(certificate.run(ended.signal));
@@ -203,24 +215,47 @@ describe('the serving certificate of a hub', () => {
         ({ spec, status }) => spec.signerName.endsWith('/kubelet-serving') && !status?.certificate,
       );
     });
-    // The node registers with another address, so this address is known not to be its own.
-    await node.create<KubeObject>(NODES, {
+    const reported = (text: string): Promise<unknown> =>
+      eventually(async () => {
+        const { items } = await admin.list<KubeObject>(EVENTS, {
+          namespace: 'default',
+          fieldSelector: `involvedObject.name=${undecided.metadata.name}`,
+        });
+        return items.some(({ message }) => String(message).includes(text));
+      });
+    const nodeWith = (name: string, address: string): KubeObject => ({
       apiVersion: 'v1',
       kind: 'Node',
-      metadata: { name: 'n1' },
-      status: { addresses: [{ type: 'InternalIP', address: '192.0.2.1' }] },
+      metadata: { name },
+      status: { addresses: [{ type: 'InternalIP', address }] },
     });
-    await eventually(async () => {
-      const { items } = await admin.list<KubeObject>(EVENTS, {
-        namespace: 'default',
-        fieldSelector: `involvedObject.name=${undecided.metadata.name}`,
+    const setRange = (range: string): Promise<unknown> =>
+      admin.patch(NODE_POOLS, { name: 'paris' }, 'merge', {
+        metadata: { annotations: { [NODE_ADDRESSES_ANNOTATION]: range } },
       });
-      return items.some(({ message }) => String(message).includes('"192.0.2.77"'));
+    await admin.create<NodePool>(NODE_POOLS, {
+      apiVersion: 'apps.openyurt.io/v1beta2',
+      kind: 'NodePool',
+      metadata: { name: 'paris', annotations: { [NODE_ADDRESSES_ANNOTATION]: '198.51.100.0/24' } },
+      spec: { type: 'Edge' },
     });
-    expect(greedy.waitingFor).toMatch(/not approved yet/);
-    // When the node gets the address, the controller checks the request again.
-    const addresses = [{ type: 'ExternalIP', address: '192.0.2.77' }];
+    // The node reports the address, and a host name, in its own status: that proves nothing.
+    await node.create<KubeObject>(NODES, nodeWith('n1', '192.0.2.1'));
+    await kubectl.run(`label node n1 ${NODE_POOL_LABEL}=paris`);
+    const addresses = [
+      { type: 'InternalIP', address: '192.0.2.77' },
+      { type: 'Hostname', address: 'bank.example' },
+    ];
     await node.patch(NODES, { name: 'n1', subresource: 'status' }, 'merge', { status: { addresses } });
+    await reported('"192.0.2.77" (not in the annotation pools.tidegate.io/node-addresses of NodePool paris)');
+    expect(greedy.waitingFor).toMatch(/not approved yet/);
+    // An address that another node reports is refused, even if it is in the range of the pool.
+    await admin.create<KubeObject>(NODES, nodeWith('n2', '192.0.2.77'));
+    await setRange('192.0.2.0/24');
+    await reported('"192.0.2.77" (node n2 reports this address)');
+    expect(greedy.waitingFor).toMatch(/not approved yet/);
+    // The controller checks the request again when the address is free.
+    await admin.delete(NODES, { name: 'n2' });
     await eventually(async () => greedy.current);
 
     ended.abort();

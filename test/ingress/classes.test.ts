@@ -1,7 +1,6 @@
 /** Tests IngressClasses, their parameters and their routers with an embedded API server. */
 
 import {
-  CLUSTER_ROLES,
   CONFIG_MAPS,
   DEPLOYMENTS,
   getCondition,
@@ -14,7 +13,12 @@ import {
   SERVICES,
 } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { INGRESS_CLASS_PARAMETERS, SYSTEM_NAMESPACE } from '../../packages/tidegate/src/api/index.ts';
+import {
+  INGRESS_CLASS_PARAMETERS,
+  ROUTER_LABEL,
+  ROUTER_NAMESPACE,
+  SYSTEM_NAMESPACE,
+} from '../../packages/tidegate/src/api/index.ts';
 import { eventually } from '../pools/support.ts';
 import { classObject, IngressWorld, ingressObject, parametersObject, undefinedIfGone } from './support.ts';
 
@@ -41,13 +45,12 @@ describe('an IngressClass', () => {
     await world.make(ingressObject('a', 'gold', ['a.example']));
     await world.routersAre('gold: a.example');
     await eventually(
-      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-gold', SYSTEM_NAMESPACE)),
+      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-gold', ROUTER_NAMESPACE)),
     );
     await world.remove(INGRESSES, 'a', 'shop');
     await world.routersAre();
     for (const resource of [DEPLOYMENTS, SERVICES, SERVICE_ACCOUNTS])
-      expect(await world.isGone(resource as Resource, 'tidegate-router-gold', SYSTEM_NAMESPACE)).toBe(true);
-    expect(await world.isGone(CLUSTER_ROLES, 'tidegate-router-gold')).toBe(true);
+      expect(await world.isGone(resource as Resource, 'tidegate-router-gold', ROUTER_NAMESPACE)).toBe(true);
   });
 
   it('of another controller gets no router, and an Ingress without a class is ignored', async () => {
@@ -122,6 +125,29 @@ describe('an IngressClass', () => {
     await eventually(async () => (await world.router('gold-2'))?.status?.rules === 2);
   });
 
+  it('deletes nothing that only has the label of a router', async () => {
+    await world.makeClass('gold');
+    await world.make(ingressObject('a', 'gold', ['a.example']));
+    await eventually(
+      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-gold', ROUTER_NAMESPACE)),
+    );
+    const labels = { [ROUTER_LABEL]: 'gold' };
+    for (const [name, more] of [
+      ['labeled', labels],
+      ['no-router', { [ROUTER_LABEL]: 'none' }],
+    ] as const)
+      await world.make({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name, namespace: ROUTER_NAMESPACE, labels: more },
+      });
+    await world.remove(INGRESSES, 'a', 'shop');
+    await world.routersAre();
+    expect(await world.isGone(CONFIG_MAPS, 'labeled', ROUTER_NAMESPACE)).toBe(false);
+    expect(await world.isGone(CONFIG_MAPS, 'no-router', ROUTER_NAMESPACE)).toBe(false);
+    for (const name of ['labeled', 'no-router']) await world.remove(CONFIG_MAPS, name, ROUTER_NAMESPACE);
+  });
+
   it('shares a router with classes of the same sharedAddress', async () => {
     for (const name of ['gold', 'silver']) {
       await world.makeClass(name, { sharedAddress: 'front' });
@@ -130,7 +156,7 @@ describe('an IngressClass', () => {
     await world.routersAre('front: gold.example silver.example');
     await eventually(async () => (await world.router('front'))?.spec.sharedWith?.includes('silver'));
     const args = async (): Promise<string[] | undefined> => {
-      const target = { name: 'tidegate-router-front', namespace: SYSTEM_NAMESPACE };
+      const target = { name: 'tidegate-router-front', namespace: ROUTER_NAMESPACE };
       const found = await world.client.get(DEPLOYMENTS, target).catch(undefinedIfGone);
       return found?.spec?.template.spec?.containers[0]?.args;
     };
@@ -146,7 +172,7 @@ describe('an IngressClass', () => {
     await world.make(parametersObject('gold', { sharedAddress: 'front' }));
     await world.routersAre('front: a.example', 'gold: a.example');
     await eventually(
-      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-front', SYSTEM_NAMESPACE)),
+      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-front', ROUTER_NAMESPACE)),
     );
     expect((await world.router('gold'))?.metadata.deletionTimestamp).toBeUndefined();
     await world.run('front');
@@ -163,10 +189,10 @@ describe('an IngressClass', () => {
       spec: { ingressClassName: 'gold', driver: 'embedded', pool: 'paris', workload: { replicas: 2 } },
     });
     await eventually(
-      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-door', SYSTEM_NAMESPACE)),
+      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-door', ROUTER_NAMESPACE)),
     );
     await eventually(
-      async () => !(await world.isGone(POD_DISRUPTION_BUDGETS, 'tidegate-router-door', SYSTEM_NAMESPACE)),
+      async () => !(await world.isGone(POD_DISRUPTION_BUDGETS, 'tidegate-router-door', ROUTER_NAMESPACE)),
     );
     await world.make(ingressObject('a', 'gold', ['a.example']));
     await eventually(async () => (await world.router('door'))?.status?.hosts === 1);
@@ -212,32 +238,62 @@ describe('parameters of an IngressClass', () => {
       },
     });
     await world.make(
-      parametersObject('own', { httpPort: '8000' }, 'shop'),
-      configMap('own', { httpPort: '9000' }),
+      parametersObject('own', { maxHosts: '80' }, 'shop'),
+      configMap('own', { maxHosts: '90' }),
       withScope('one', 'IngressClassParameters', 'networking.tidegate.io'),
       withScope('two', 'ConfigMap'),
       ingressObject('a', 'one', ['a.example']),
       ingressObject('b', 'two', ['b.example']),
     );
     await world.routersAre('one: a.example', 'two: b.example');
-    expect((await world.router('one'))?.spec).toMatchObject({
-      driver: 'nginx',
-      workload: { httpPort: 8000 },
-    });
-    expect((await world.router('two'))?.spec.workload?.httpPort).toBe(9000);
-    await world.make(configMap('own', { httpPort: '9001' }));
-    await eventually(async () => (await world.router('two'))?.spec.workload?.httpPort === 9001);
+    const maxHosts = async (router: string): Promise<number | undefined> =>
+      (await world.router(router))?.spec.capacity?.maxHosts;
+    expect((await world.router('one'))?.spec).toMatchObject({ driver: 'nginx', capacity: { maxHosts: 80 } });
+    expect(await maxHosts('two')).toBe(90);
+    await world.make(configMap('own', { maxHosts: '91' }));
+    await eventually(async () => (await maxHosts('two')) === 91);
     // A reference to other parameters updates the router and does not replace it.
     const { uid } = (await world.router('one'))!.metadata;
-    await world.make(configMap('other', { httpPort: '9100' }));
+    await world.make(configMap('other', { maxHosts: '70' }));
     await world.client.patch(INGRESS_CLASSES, { name: 'one' }, 'merge', {
       spec: { parameters: { apiGroup: null, kind: 'ConfigMap', name: 'other' } },
     });
-    await eventually(async () => (await world.router('one'))?.spec.workload?.httpPort === 9100);
+    await eventually(async () => (await maxHosts('one')) === 70);
     expect((await world.router('one'))?.metadata).toMatchObject({ uid });
     expect((await world.router('one'))?.metadata.deletionTimestamp).toBeUndefined();
+    // A tenant must not decide what the manager runs, and where. The router stays as it is.
+    await world.make(configMap('own', { maxHosts: '92', image: 'evil:1', namespace: 'kube-system' }));
+    await expect
+      .poll(() => world.eventsOf('IngressClass', 'two'))
+      .toContainEqual(
+        expect.stringContaining(
+          'InvalidParameters: ConfigMap shop/own must not set image, namespace, nothing is provisioned. In the namespace shop, only maxHosts, maxRules, accessLog are allowed',
+        ),
+      );
+    expect((await world.router('two'))?.spec.workload).toBeUndefined();
+    expect(await maxHosts('two')).toBe(91);
     await world.remove(CONFIG_MAPS, 'own', 'shop');
     await world.remove(INGRESS_CLASS_PARAMETERS, 'own', 'shop');
+  });
+
+  it('can select only what the administrator allows', async () => {
+    await world.makeClass('gold', { image: 'evil:1' });
+    await world.make(ingressObject('a', 'gold', ['a.example']));
+    const problem = async (): Promise<string | undefined> => {
+      const { conditions } = (await world.router('gold'))?.status ?? {};
+      return getCondition(conditions as never, 'Provisioned')?.message;
+    };
+    await expect.poll(problem).toContain('image "evil:1" is not allowed');
+    expect(await world.isGone(DEPLOYMENTS, 'tidegate-router-gold', ROUTER_NAMESPACE)).toBe(true);
+    await world.make(parametersObject('gold', { addresses: '10.96.0.1' }));
+    await expect.poll(problem).toContain('10.96.0.1 is not in a range that routers may use');
+    await world.make(parametersObject('gold', { namespace: 'kube-system' }));
+    await expect.poll(problem).toContain('not in kube-system');
+    expect(await world.isGone(DEPLOYMENTS, 'tidegate-router-gold', ROUTER_NAMESPACE)).toBe(true);
+    await world.make(parametersObject('gold', {}));
+    await eventually(
+      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-gold', ROUTER_NAMESPACE)),
+    );
   });
 
   it('that are invalid or unknown are reported with the valid values', async () => {

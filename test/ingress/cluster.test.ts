@@ -82,7 +82,7 @@ describe('a router in a cluster', () => {
   const routerIsGone = async (): Promise<void> => {
     await eventually('the router is gone', async () => (await routers()).length === 0 || undefined);
     await eventually('its pods are gone', async () => {
-      const { items } = await cluster.kubectl.json<KubeList<Pod>>('get pods -n tidegate-system');
+      const { items } = await cluster.kubectl.json<KubeList<Pod>>('get pods -n tidegate-routers');
       return items.length === 0 || undefined;
     });
   };

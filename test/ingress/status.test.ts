@@ -4,8 +4,8 @@ import { DEPLOYMENTS, type KubeObject, NODES, ROLES, SERVICES } from '@tidegate/
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   L7_ROUTERS,
+  ROUTER_NAMESPACE,
   ROUTER_STATE_ANNOTATION,
-  SYSTEM_NAMESPACE,
 } from '../../packages/tidegate/src/api/index.ts';
 import { eventually } from '../pools/support.ts';
 import { classObject, IngressWorld, ingressObject, parametersObject, undefinedIfGone } from './support.ts';
@@ -32,7 +32,7 @@ describe('the ingress controllers', () => {
     await eventually(async () => ((await world.addressesOf('a')) as string[]).length === 1);
     await world.run('gold-2');
     await eventually(async () => ((await world.addressesOf('a')) as string[]).length === 2);
-    const [, { items: services }] = [0, await world.client.list(SERVICES, { namespace: SYSTEM_NAMESPACE })];
+    const [, { items: services }] = [0, await world.client.list(SERVICES, { namespace: ROUTER_NAMESPACE })];
     const ports = services.flatMap(({ spec }) => spec?.ports?.map(({ nodePort }) => nodePort) ?? []);
     const { status } = await world.ingress('a');
     expect(
@@ -69,6 +69,20 @@ describe('the ingress controllers', () => {
     expect((await world.router('gold'))?.status?.problems).toContainEqual(
       expect.objectContaining({ reason: 'ServiceNotFound', ingress: 'rival/first' }),
     );
+  });
+
+  it('report annotations of ingress-nginx that they refuse or ignore', async () => {
+    const ingress = ingressObject('a', 'gold', ['a.example']);
+    const annotations = {
+      'nginx.ingress.kubernetes.io/auth-url': 'http://a',
+      'nginx.ingress.kubernetes.io/server-alias': 'b.example',
+    };
+    await world.make({ ...ingress, metadata: { ...ingress.metadata, annotations } });
+    for (const text of [
+      'AccessControlNotSupported: metadata.annotations[nginx.ingress.kubernetes.io/auth-url]: ',
+      'AnnotationIgnored: metadata.annotations[nginx.ingress.kubernetes.io/server-alias]: ',
+    ])
+      await expect.poll(() => world.eventsOf('Ingress', 'a')).toContainEqual(expect.stringContaining(text));
   });
 
   it('annotate nodes with the address of their router in the format of Kuryr', async () => {
@@ -115,7 +129,7 @@ describe('the ingress controllers', () => {
 
   it('revert manual changes of the objects of a router', async () => {
     await world.make(ingressObject('a', 'gold', ['a.example']));
-    const target = { name: 'tidegate-router-gold', namespace: SYSTEM_NAMESPACE };
+    const target = { name: 'tidegate-router-gold', namespace: ROUTER_NAMESPACE };
     await eventually(async () => !(await world.isGone(DEPLOYMENTS, target.name, target.namespace)));
     await world.client.patch(DEPLOYMENTS, target, 'merge', { spec: { replicas: 7 } });
     await eventually(async () => (await world.client.get(DEPLOYMENTS, target)).spec?.replicas === 1);
@@ -157,9 +171,9 @@ describe('validation of custom resources', () => {
     await world.make(router('cloud', { ingressClassName: 'gold', driver: 'octavia' }), classObject('gold'));
     await world.make(router('ours', { ingressClassName: 'gold', driver: 'embedded' }));
     await eventually(
-      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-ours', SYSTEM_NAMESPACE)),
+      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-ours', ROUTER_NAMESPACE)),
     );
-    expect(await world.isGone(DEPLOYMENTS, 'tidegate-router-cloud', SYSTEM_NAMESPACE)).toBe(true);
+    expect(await world.isGone(DEPLOYMENTS, 'tidegate-router-cloud', ROUTER_NAMESPACE)).toBe(true);
     expect((await world.router('cloud'))?.metadata.finalizers).toBeUndefined();
   });
 });

@@ -28,6 +28,7 @@ import {
   L7_ROUTERS,
   type L7Router,
   ROUTER_LABEL,
+  ROUTER_NAMESPACE,
   SYSTEM_NAMESPACE,
 } from '../../packages/tidegate/src/api/index.ts';
 import { runIngressControllers } from '../../packages/tidegate/src/ingress/index.ts';
@@ -54,12 +55,12 @@ export class IngressWorld {
 
   static async start(): Promise<IngressWorld> {
     const world = new IngressWorld(await startEmbeddedWithKinds());
-    for (const name of [SYSTEM_NAMESPACE, 'shop', 'rival'])
+    for (const name of [SYSTEM_NAMESPACE, ROUTER_NAMESPACE, 'shop', 'rival'])
       await world.make({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
     await world.make({
       apiVersion: 'v1',
       kind: 'ServiceAccount',
-      metadata: { name: 'default', namespace: SYSTEM_NAMESPACE },
+      metadata: { name: 'default', namespace: ROUTER_NAMESPACE },
     });
     world.startControllers();
     return world;
@@ -100,7 +101,7 @@ export class IngressWorld {
     await eventually(async () => (await this.routers()).length === 0);
     await client.deleteCollection(INGRESS_CLASSES);
     await client.deleteCollection(INGRESS_CLASS_PARAMETERS, { namespace: SYSTEM_NAMESPACE });
-    await client.deleteCollection(PODS, { namespace: SYSTEM_NAMESPACE, gracePeriodSeconds: 0 });
+    await client.deleteCollection(PODS, { namespace: ROUTER_NAMESPACE, gracePeriodSeconds: 0 });
     await client.deleteCollection(NODES);
   }
 
@@ -146,11 +147,11 @@ export class IngressWorld {
     await this.make({
       apiVersion: 'v1',
       kind: 'Pod',
-      metadata: { name, namespace: SYSTEM_NAMESPACE, labels: { [ROUTER_LABEL]: router } },
+      metadata: { name, namespace: ROUTER_NAMESPACE, labels: { [ROUTER_LABEL]: router } },
       spec: { nodeName: node, containers: [{ name: 'router', image: 'tidegate' }] },
     });
     const conditions = [{ type: 'Ready', status: 'True' }];
-    const target = { name, namespace: SYSTEM_NAMESPACE, subresource: 'status' };
+    const target = { name, namespace: ROUTER_NAMESPACE, subresource: 'status' };
     await this.client.patch(PODS, target, 'strategic', { status: { phase: 'Running', conditions } });
   }
 

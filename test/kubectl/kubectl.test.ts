@@ -11,18 +11,18 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { normalize } from './normalize.ts';
-import { openSession, type Session } from './session.ts';
+import { type Session, Target } from './session.ts';
 import { differences, outputLines, parseTranscript, renderTranscript, type Step } from './transcript.ts';
 
 const CASES = join(import.meta.dirname, 'cases');
 
-interface Target {
+interface Chosen {
   readonly kubeconfig: string;
   readonly record: boolean;
   stop(): Promise<void>;
 }
 
-async function chooseTarget(env: NodeJS.ProcessEnv): Promise<Target> {
+async function chooseTarget(env: NodeJS.ProcessEnv): Promise<Chosen> {
   const stop = async () => {};
   if (env.UPDATE_TRANSCRIPTS) {
     if (!env.KUBECONFIG)
@@ -52,21 +52,26 @@ async function replay(steps: readonly Step[], session: Session): Promise<Step[]>
 vi.setConfig({ maxConcurrency: 3 });
 
 describe('kubectl', () => {
+  let chosen: Chosen;
   let target: Target;
   beforeAll(async () => {
-    target = await chooseTarget(process.env);
+    chosen = await chooseTarget(process.env);
+    target = await Target.open(chosen.kubeconfig);
   });
-  afterAll(() => target?.stop());
+  afterAll(async () => {
+    await target?.close();
+    await chosen?.stop();
+  });
 
   const files = readdirSync(CASES).filter((file) => file.endsWith('.txt'));
   test.concurrent.each(files.map((file) => basename(file, '.txt')))('%s', async (topic) => {
     const path = join(CASES, `${topic}.txt`);
     const recorded = await readFile(path, 'utf8');
-    const session = await openSession(topic, target.kubeconfig);
+    const session = await target.openSession(topic);
     try {
       const steps = parseTranscript(recorded);
       const replayed = await replay(steps, session);
-      if (target.record) await writeFile(path, renderTranscript(replayed));
+      if (chosen.record) await writeFile(path, renderTranscript(replayed));
       else if (renderTranscript(replayed) !== recorded) expect.fail(`\n${differences(steps, replayed)}`);
     } finally {
       await session.close();

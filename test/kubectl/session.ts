@@ -5,9 +5,18 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import {
+  isAlreadyExists,
+  isNotFound,
+  KubeClient,
+  loadConfig,
+  NAMESPACES,
+  SERVICE_ACCOUNTS,
+} from '@tidegate/kube';
+import { eventually } from '../support/cluster.ts';
 import { findKubectl, KUBECTL_ENV } from '../support/kubectl.ts';
 import { PATIENCE_MS } from '../support/patience.ts';
-import { TestProcess } from '../support/process.ts';
+import { run, TestProcess } from '../support/process.ts';
 
 const FOLDER = import.meta.dirname;
 const COMMAND_TIMEOUT_MS = PATIENCE_MS;
@@ -25,30 +34,76 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** Prepares a home directory and an empty namespace. The kubeconfig of the caller is not changed. */
-export async function openSession(topic: string, kubeconfig: string): Promise<Session> {
-  const home = await mkdtemp(join(tmpdir(), 'kubectl-'));
-  const env = await environment(home, kubeconfig);
-  const run = (script: string) => runBash(script, env);
-  const namespace = `t-${topic}`;
-  const config = JSON.parse(
-    await mustRun(run, 'kubectl config view --raw --flatten --minify -o json'),
-  ) as Config;
-  env.KUBECONFIG = await writeConfig(home, config, namespace);
-  await mustRun(
-    run,
-    `kubectl delete namespace ${namespace} --ignore-not-found && kubectl create namespace ${namespace}`,
-  );
-  // Pods need the account, whether or not a controller creates it.
-  await run('kubectl create serviceaccount default');
-  return {
-    server: config.clusters[0]?.cluster.server ?? '',
-    run,
-    async close() {
-      await mustRun(run, `kubectl delete namespace ${namespace} --wait=false`);
-      await rm(home, { recursive: true, force: true });
-    },
-  };
+/**
+ * The cluster of all sessions. Namespaces are created and deleted without kubectl, because each start of kubectl takes a
+ * tenth of a second of CPU time.
+ */
+export class Target {
+  readonly #config: Config;
+  readonly #client: KubeClient;
+
+  private constructor(config: Config, client: KubeClient) {
+    this.#config = config;
+    this.#client = client;
+  }
+
+  static async open(kubeconfig: string): Promise<Target> {
+    const command = [findKubectl(), '--kubeconfig', kubeconfig];
+    const view = await run([...command, 'config', 'view', '--raw', '--flatten', '--minify', '-o', 'json']);
+    const client = new KubeClient(await loadConfig({ path: kubeconfig, env: {} }));
+    return new Target(JSON.parse(view) as Config, client);
+  }
+
+  /** Prepares a home directory and an empty namespace. The kubeconfig of the caller is not changed. */
+  async openSession(topic: string): Promise<Session> {
+    const home = await mkdtemp(join(tmpdir(), 'kubectl-'));
+    const namespace = `t-${topic}`;
+    await this.#delete(namespace);
+    await eventually(`namespace ${namespace} is deleted`, () => this.#isGone(namespace));
+    await this.#client.create(NAMESPACES, {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: namespace },
+    });
+    await this.#createAccount(namespace);
+    const env = await environment(home, await writeConfig(home, this.#config, namespace));
+    return {
+      server: this.#config.clusters[0]?.cluster.server ?? '',
+      run: (script) => runBash(script, env),
+      close: async () => {
+        await this.#delete(namespace);
+        await rm(home, { recursive: true, force: true });
+      },
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  async #delete(namespace: string): Promise<void> {
+    await this.#client.delete(NAMESPACES, { name: namespace }).catch((error) => {
+      if (!isNotFound(error)) throw error;
+    });
+  }
+
+  #isGone(namespace: string): Promise<true | undefined> {
+    return this.#client.get(NAMESPACES, { name: namespace }).then(
+      () => undefined,
+      (error) => {
+        if (isNotFound(error)) return true;
+        throw error;
+      },
+    );
+  }
+
+  /** Pods need the account, whether or not a controller creates it. */
+  async #createAccount(namespace: string): Promise<void> {
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } };
+    await this.#client.create(SERVICE_ACCOUNTS, account).catch((error) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
+  }
 }
 
 interface Config {
@@ -76,12 +131,6 @@ async function environment(home: string, kubeconfig: string): Promise<Record<str
     LC_ALL: 'C',
     TZ: 'UTC',
   };
-}
-
-async function mustRun(run: Session['run'], script: string): Promise<string> {
-  const { output, exitCode } = await run(script);
-  if (exitCode !== 0) throw new Error(`${script}: exit ${exitCode}: ${output}`);
-  return output;
 }
 
 async function runBash(script: string, env: Record<string, string>): Promise<Result> {

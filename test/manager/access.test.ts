@@ -39,10 +39,12 @@ beforeAll(async () => {
   for (const name of ['a', 'b'])
     await admin.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   await kubectl.run('create clusterrole apps --verb=* --resource=edgeapplications.apps.kubeedge.io');
-  await kubectl.run('create clusterrole maker --verb=create,patch --resource=configmaps,deployments.apps');
+  await kubectl.run(
+    'create clusterrole maker --verb=create,patch,delete --resource=configmaps,deployments.apps',
+  );
   await kubectl.run('create clusterrole creator --verb=create --resource=configmaps');
   await kubectl.run(
-    'create clusterrole roles --verb=create,patch --resource=roles,rolebindings,certificatesigningrequests',
+    'create clusterrole roles --verb=create,patch,delete --resource=roles,rolebindings,certificatesigningrequests',
   );
   await kubectl.run('create clusterrole binder --verb=bind --resource=clusterroles --resource-name=maker');
   for (const user of ['writer', 'half', 'maker', 'ruler'])
@@ -117,11 +119,11 @@ async function refusal(request: Promise<unknown>): Promise<string> {
 describe('an application', () => {
   it('is rejected if its author cannot create an object of it', async () => {
     expect(await refusal(write(as('writer'), application('x', deployment)))).toBe(
-      `${MANIFEST}[0]: user "writer" cannot create or patch deployments.apps in namespace "a"; an application ` +
-        'can only create objects that its author can create: grant the permission, or remove the manifest',
+      `${MANIFEST}[0]: user "writer" cannot create or patch or delete deployments.apps in namespace "a"; an application ` +
+        'can only create objects that its author can create and delete: grant the permission, or remove the manifest',
     );
     expect(await refusal(write(as('half'), application('x', configMap('m'))))).toContain(
-      `${MANIFEST}[0]: user "half" cannot patch configmaps in namespace "a"; an`,
+      `${MANIFEST}[0]: user "half" cannot patch or delete configmaps in namespace "a"; an`,
     );
   });
 
@@ -129,7 +131,7 @@ describe('an application', () => {
     await write(as('maker'), application('mine', deployment, configMap('m')));
     await eventually(() => admin.get(CONFIG_MAPS, { name: 'm', namespace: 'a' }).catch(() => undefined));
     expect(await refusal(write(as('maker'), application('x', deployment, configMap('m2', 'b'))))).toContain(
-      `${MANIFEST}[1]: user "maker" cannot create or patch configmaps in namespace "b"; an`,
+      `${MANIFEST}[1]: user "maker" cannot create or patch or delete configmaps in namespace "b"; an`,
     );
   });
 
@@ -140,7 +142,7 @@ describe('an application', () => {
   it('is rejected with a cluster-scoped object that the author cannot create', async () => {
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'mine' } };
     expect(await refusal(write(as('maker'), application('x', namespace)))).toContain(
-      `${MANIFEST}[0]: user "maker" cannot create or patch namespaces in the whole cluster; an`,
+      `${MANIFEST}[0]: user "maker" cannot create or patch or delete namespaces in the whole cluster; an`,
     );
     await write(admin, application('wide', namespace, configMap('w', 'b')));
     await eventually(() => admin.get(CONFIG_MAPS, { name: 'w', namespace: 'b' }).catch(() => undefined));
@@ -185,6 +187,37 @@ describe('an application', () => {
     expect(await refusal(write(admin, application('x', ...many)))).toContain(
       `${MANIFEST}: the application has 101 different combinations of kind and namespace, the limit is 100`,
     );
+  });
+});
+
+describe('an author without the permission to delete', () => {
+  beforeAll(async () => {
+    await kubectl.run('create clusterrole keeper --verb=create,patch --resource=configmaps');
+    await kubectl.run('create clusterrole cleaner --verb=create,patch,delete --resource=services');
+    for (const role of ['apps', 'keeper', 'cleaner'])
+      await kubectl.run(`create rolebinding ${role}-keeper -n a --clusterrole=${role} --user=keeper`);
+  });
+
+  it('cannot let an application delete objects', async () => {
+    expect(await refusal(write(as('keeper'), application('x', configMap('kept'))))).toContain(
+      `${MANIFEST}[0]: user "keeper" cannot delete configmaps in namespace "a"; an application can only`,
+    );
+  });
+
+  it('cannot remove objects from the application of another user', async () => {
+    await write(admin, application('kept', configMap('kept')));
+    const service = {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'kept' },
+      spec: { ports: [{ port: 80 }] },
+    };
+    const name = { name: 'kept', namespace: 'a' };
+    const change = { spec: { workloadTemplate: { manifests: [service] } } };
+    expect(await refusal(as('keeper').patch(EDGE_APPLICATIONS, name, 'merge', change))).toContain(
+      `${MANIFEST}: user "keeper" cannot delete configmaps in namespace "a"; an application can only`,
+    );
+    await as('maker').patch(EDGE_APPLICATIONS, name, 'merge', { metadata: { labels: { seen: 'yes' } } });
   });
 });
 

@@ -34,13 +34,16 @@ import {
   NODE_GROUPS,
   NODE_POOL_LABEL,
   NODE_POOLS,
+  YURT_INGRESSES,
 } from '../../packages/tidegate/src/api/index.ts';
+import { PARTS } from '../../packages/tidegate/src/manager/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
 import { finish } from '../support/process.ts';
 import { eventually, type Manager, startManager } from './support.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
+const INGRESS_NGINX_IMAGE = 'registry.example/ingress-nginx/controller:v1.11.2';
 const GENERATE = join(import.meta.dirname, '../../scripts/generate-crds.js');
 
 it('deploy/crds matches the code', async () => {
@@ -48,12 +51,12 @@ it('deploy/crds matches the code', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
-describe('the manager with only the permissions of its ServiceAccount', () => {
+describe('the manager with only the permissions of its ServiceAccounts', () => {
   let server: Embedded;
   let kubectl: Kubectl;
   let admin: KubeClient;
-  let account: KubeClient;
-  let manager: Manager;
+  const accounts: KubeClient[] = [];
+  const managers: Manager[] = [];
   let controllers: Promise<void>;
   const stop = new AbortController();
   /** Requests that were forbidden. */
@@ -73,28 +76,36 @@ describe('the manager with only the permissions of its ServiceAccount', () => {
       signal: stop.signal,
     });
     await kubectl.run(`apply --server-side -f ${DEPLOY}/crds -f ${DEPLOY}/manager.yaml`);
-    const authorization = `Bearer ${await newToken()}`;
-    account = new KubeClient({ ...config, credentials: fixedCredential({ authorization }) });
     await eventually(async () => (await aggregatedRules()).length > 0);
-    manager = await startManager(account, {
-      installDefinitions: false,
-      leaderElection: true,
-      log: collecting(forbidden),
-    });
+    for (const part of PARTS) {
+      const authorization = `Bearer ${await newToken(`tidegate-${part}`)}`;
+      const account = new KubeClient({ ...config, credentials: fixedCredential({ authorization }) });
+      accounts.push(account);
+      managers.push(
+        await startManager(account, {
+          parts: [part],
+          identity: part,
+          installDefinitions: false,
+          leaderElection: true,
+          log: collecting(forbidden),
+          routerPolicy: { ingressNginxImage: INGRESS_NGINX_IMAGE },
+        }),
+      );
+    }
   });
   afterAll(async () => {
-    await manager.stop();
+    await Promise.all(managers.map((manager) => manager.stop()));
     stop.abort();
     await controllers;
-    await Promise.all([account.close(), admin.close()]);
+    await Promise.all([...accounts, admin].map((client) => client.close()));
     await server.stop();
   });
 
-  async function newToken(): Promise<string> {
+  async function newToken(name: string): Promise<string> {
     const request = {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenRequest',
-      metadata: { name: 'tidegate-manager', namespace: 'tidegate-system' },
+      metadata: { name, namespace: 'tidegate-system' },
       spec: {},
     };
     const { status } = await admin.create<KubeObject>(SERVICE_ACCOUNTS, request, { subresource: 'token' });
@@ -199,7 +210,22 @@ describe('the manager with only the permissions of its ServiceAccount', () => {
     },
   });
 
+  it('creates no objects of applications in a namespace that has not granted it', async () => {
+    await kubectl.apply(application());
+    await eventually(async () => (await readyReason()) === 'ApplyFailed');
+    const { status } = await admin.get(EDGE_APPLICATIONS, { name: 'shop', namespace: 'default' });
+    expect(getCondition(status?.conditions, 'Ready')?.message).toContain(
+      'kubectl create rolebinding tidegate-apps --namespace default --clusterrole tidegate-apps --serviceaccount tidegate-system:tidegate-apps',
+    );
+    expect(await isGone(CONFIG_MAPS, 'menu', 'default')).toBe(true);
+    await kubectl.run('delete edgeapplication shop');
+    expect(forbidden.splice(0).every((message) => message.includes('tidegate-apps'))).toBe(true);
+  });
+
   it('creates the objects of applications', async () => {
+    await kubectl.run(
+      'create rolebinding tidegate-apps --namespace default --clusterrole tidegate-apps --serviceaccount tidegate-system:tidegate-apps',
+    );
     await kubectl.apply(application());
     await eventually(async () => !(await isGone(DEPLOYMENTS, 'web-paris', 'default')));
     await eventually(async () => !(await isGone(JOBS, 'fill-paris', 'default')));
@@ -267,12 +293,33 @@ describe('the manager with only the permissions of its ServiceAccount', () => {
       },
     });
     const router = 'tidegate-router-gold';
-    await eventually(async () => !(await isGone(DEPLOYMENTS, router, 'tidegate-system')));
-    await eventually(async () => !(await isGone(POD_DISRUPTION_BUDGETS, router, 'tidegate-system')));
+    const namespace = 'tidegate-routers';
+    await eventually(async () => !(await isGone(DEPLOYMENTS, router, namespace)));
+    await eventually(async () => !(await isGone(POD_DISRUPTION_BUDGETS, router, namespace)));
+    // The namespace has not granted access to its certificates. The Ingress has an event that says how.
+    await eventually(async () => {
+      const { items } = await kubectl.json<{ items: { reason: string; message: string }[] }>(
+        'get events -n default --field-selector reason=CertificatesNotReadable',
+      );
+      return items[0]?.message.includes(
+        'kubectl create rolebinding tidegate-certificates --namespace default',
+      );
+    });
+    expect(await isGone(ROLE_BINDINGS, router, 'default')).toBe(true);
+    await kubectl.run(
+      'create rolebinding tidegate-certificates --namespace default --clusterrole tidegate-certificates --serviceaccount tidegate-system:tidegate-routers',
+    );
+    await kubectl.run(
+      'create rolebinding tidegate-certificate-checks --namespace default --clusterrole tidegate-certificate-checks --serviceaccount tidegate-system:tidegate-admission',
+    );
+    await kubectl.run(
+      'patch ingress shop -n default --type merge -p {"spec":{"rules":[{"host":"www.example"}]}}',
+    );
     await eventually(async () => !(await isGone(ROLE_BINDINGS, router, 'default')));
+    forbidden.splice(0);
     // kubectl exits with status 1 if the answer is no.
     const may = (what: string): Promise<boolean> =>
-      kubectl.run(`auth can-i ${what} --as system:serviceaccount:tidegate-system:${router}`).then(
+      kubectl.run(`auth can-i ${what} --as system:serviceaccount:${namespace}:${router}`).then(
         () => true,
         () => false,
       );
@@ -282,7 +329,8 @@ describe('the manager with only the permissions of its ServiceAccount', () => {
     expect(await may('patch l7routers/silver --subresource status')).toBe(false);
     await kubectl.run('delete ingress shop -n default');
     await eventually(() => isGone(L7_ROUTERS, 'gold'));
-    expect(await isGone(DEPLOYMENTS, router, 'tidegate-system')).toBe(true);
+    expect(await isGone(DEPLOYMENTS, router, namespace)).toBe(true);
+    await eventually(async () => !(await may('patch l7routers/gold --subresource status')));
   });
 
   it('provisions the front doors of a YurtIngress, also with ingress-nginx', async () => {
@@ -293,9 +341,8 @@ describe('the manager with only the permissions of its ServiceAccount', () => {
       spec: { pools: [{ name: 'lyon' }], ...more },
     });
     const router = 'tidegate-router-lyon';
-    const account = `--as system:serviceaccount:ingress-nginx:${router}`;
-    const mayRead = (what: string): Promise<boolean> =>
-      kubectl.run(`auth can-i ${what} ${account}`).then(
+    const mayRead = (what: string, account = router): Promise<boolean> =>
+      kubectl.run(`auth can-i ${what} --as system:serviceaccount:ingress-nginx:${account}`).then(
         () => true,
         () => false,
       );
@@ -307,22 +354,38 @@ describe('the manager with only the permissions of its ServiceAccount', () => {
     const { metadata } = await admin.get(SERVICES, { name: router, namespace: 'ingress-nginx' });
     expect(metadata.annotations?.['nodeport.openyurt.io/listen']).toBe('lyon');
     expect(await mayRead('list secrets')).toBe(false);
-    await kubectl.apply(yurtIngress({ ingress_controller_image: 'ingress-nginx/controller:v1.11.2' }));
-    await eventually(() => mayRead('list secrets'));
-    await eventually(() => mayRead('update leases -n ingress-nginx'));
-    expect(await mayRead('update leases -n default')).toBe(false);
-    expect(await mayRead('watch endpointslices')).toBe(true);
+    // The name of an image gives no permissions, and the image is not allowed.
+    await kubectl.apply(
+      yurtIngress({ ingress_controller_image: 'evil.example/ingress-nginx/controller:v1.11.2' }),
+    );
+    await eventually(async () => {
+      const { items } = await admin.list(YURT_INGRESSES);
+      const text = JSON.stringify(items[0]?.status);
+      return text.includes('evil.example/ingress-nginx/controller') && text.includes('is not allowed');
+    });
+    expect(await mayRead('list secrets')).toBe(false);
+    const { spec } = await admin.get(DEPLOYMENTS, { name: router, namespace: 'ingress-nginx' });
+    expect(spec?.template.spec?.containers[0]?.image).toBe('tidegate');
+    // The administrator enables ingress-nginx, and the YurtIngress selects it.
+    await kubectl.run(`apply -f ${DEPLOY}/ingress-nginx.yaml`);
+    await kubectl.apply(yurtIngress({ ingress_controller_flavor: 'ingress-nginx' }));
+    expect(await mayRead('list secrets', 'tidegate-ingress-nginx')).toBe(true);
+    expect(await mayRead('update leases -n ingress-nginx', 'tidegate-ingress-nginx')).toBe(true);
+    expect(await mayRead('update leases -n default', 'tidegate-ingress-nginx')).toBe(false);
     await eventually(async () => {
       const { spec } = await admin.get(DEPLOYMENTS, { name: router, namespace: 'ingress-nginx' });
-      return spec?.template.spec?.containers[0]?.args?.includes(
-        '--controller-class=ingress-nginx.tidegate.io/lyon',
+      const { containers: [container] = [], serviceAccountName } = spec?.template.spec ?? {};
+      return (
+        serviceAccountName === 'tidegate-ingress-nginx' &&
+        container?.image === INGRESS_NGINX_IMAGE &&
+        container.args?.includes('--controller-class=ingress-nginx.tidegate.io/lyon')
       );
     });
+    await eventually(() => isGone(SERVICE_ACCOUNTS, router, 'ingress-nginx'));
     await eventually(async () => !(await isGone(CONFIG_MAPS, router, 'ingress-nginx')));
     await kubectl.run('delete yurtingress doors');
     expect(await isGone(L7_ROUTERS, 'lyon')).toBe(true);
     expect(await isGone(DEPLOYMENTS, router, 'ingress-nginx')).toBe(true);
-    expect(await mayRead('list secrets')).toBe(false);
   });
 
   it('was denied no request', () => {

@@ -177,8 +177,7 @@ describe('several managers', () => {
     await Promise.all(clients.splice(0).map((own) => own.close()));
   });
   const holder = async (): Promise<string | undefined | null> =>
-    (await client.get(LEASES, { namespace: 'tidegate-system', name: 'tidegate-manager' })).spec
-      ?.holderIdentity;
+    (await client.get(LEASES, { namespace: 'tidegate-system', name: 'tidegate-pools' })).spec?.holderIdentity;
 
   it('share one certificate authority and elect one leader', async () => {
     await client.delete(SECRETS, SECRET);

@@ -45,6 +45,8 @@ describe('validation of the kinds by the API server', () => {
       'nodegroups.apps.kubeedge.io',
       'edgeapplications.apps.kubeedge.io',
       'ingressclassparameters.networking.tidegate.io',
+      'ingressclasspolicies.networking.tidegate.io',
+      'hostclaims.networking.tidegate.io',
       'l7routers.networking.tidegate.io',
       'yurtingresses.apps.openyurt.io',
     ]);

@@ -19,9 +19,15 @@ import {
   silentLogger,
 } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { L7_ROUTERS } from '../../packages/tidegate/src/api/index.ts';
+import { HOST_CLAIMS, L7_ROUTERS } from '../../packages/tidegate/src/api/index.ts';
 import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
-import { ingress, secret, service, slice } from '../../packages/tidegate/src/ingress/testing/objects.ts';
+import {
+  hostClaim,
+  ingress,
+  secret,
+  service,
+  slice,
+} from '../../packages/tidegate/src/ingress/testing/objects.ts';
 import { type RouterOptions, runRouter } from '../../packages/tidegate/src/router/index.ts';
 import { RecordingDriver } from '../../packages/tidegate/src/router/testing/recording-driver.ts';
 import { accountToken, allowReading } from '../support/accounts.ts';
@@ -144,6 +150,7 @@ describe('the routes of a router', () => {
       spec: { ingressClassName: 'gold', driver: 'embedded', hosts },
     });
     await create(INGRESSES, web({ [`${host('a')}/`]: 'web:http', [`${host('b')}/`]: 'web:http' }));
+    for (const name of ['a', 'b']) await cluster.client.create(HOST_CLAIMS, hostClaim(host(name), namespace));
     const router = run({ router: routerName });
     await expect
       .poll(() => router.ask('/readyz').catch(() => undefined))
@@ -157,6 +164,26 @@ describe('the routes of a router', () => {
     });
     await expect.poll(() => router.driver.hosts()).toEqual([host('a'), host('b')]);
     await expect.poll(agents).toMatchObject([{ name: 'agent-1', appliedGeneration: 2 }]);
+    await cluster.client.delete(L7_ROUTERS, { name: routerName });
+  });
+
+  it('change with the claims to its hosts, and never without one', async () => {
+    const routerName = `gold-${count}`;
+    await cluster.client.create(L7_ROUTERS, {
+      apiVersion: 'networking.tidegate.io/v1alpha1',
+      kind: 'L7Router',
+      metadata: { name: routerName },
+      spec: { ingressClassName: 'gold', driver: 'embedded' },
+    });
+    await create(INGRESSES, web({ [`${host('a')}/`]: 'web:http' }));
+    const { driver } = await run({ router: routerName }).ready();
+    expect(driver.hosts()).toEqual([]);
+    const claim = await cluster.client.create(HOST_CLAIMS, hostClaim(host('a'), namespace));
+    await expect.poll(() => driver.hosts()).toEqual([host('a')]);
+    const target = { name: `${claim.metadata.name}` };
+    await cluster.client.patch(HOST_CLAIMS, target, 'merge', { spec: { namespace: 'rival' } });
+    await expect.poll(() => driver.hosts()).toEqual([]);
+    expect(driver.table.hosts.get(host('a'))).toEqual({ host: host('a'), namespace: 'rival', routes: [] });
     await cluster.client.delete(L7_ROUTERS, { name: routerName });
   });
 
@@ -220,7 +247,13 @@ describe('certificates', () => {
       web({ [`${host('a')}/`]: 'web:http' }, { tls: [{ ...tls[0], hosts: [host('a')] }] }),
     );
     const name = `router-${count}`;
-    await allowReading(cluster.client, name, [SERVICES, INGRESSES, INGRESS_CLASSES, ENDPOINT_SLICES]);
+    await allowReading(cluster.client, name, [
+      SERVICES,
+      INGRESSES,
+      INGRESS_CLASSES,
+      HOST_CLAIMS,
+      ENDPOINT_SLICES,
+    ]);
     const token = await accountToken(cluster.client, name);
     const { server, ca } = cluster.client.config;
     const client = new KubeClient({

@@ -46,14 +46,19 @@ describe.each(['embedded', 'nginx'])('a router with the data plane %s on a full 
     return router;
   };
 
-  it('serves requests and new routes, reports it, and stores the routes when there is space', async () => {
-    const disk = await smallDisk(16 << 20);
-    const router = run(disk.directory);
-    const [, http, admin] = await eventually('the router prints its ports', () => {
+  const listening = async (router: Tidegate): Promise<{ http: number; admin: string }> => {
+    const [, http, admin = ''] = await eventually('the router prints its ports', () => {
       if (!router.running) throw new Stop(router.stderr);
       return /listens on http:.*:(\d+) and https:.*; admin at (http:.*)\.$/m.exec(router.stdout) ?? undefined;
     });
-    const bodyOf = async (host: string) => (await ask(Number(http), host)).body;
+    return { http: Number(http), admin };
+  };
+
+  it('serves requests and new routes, reports it, and stores the routes when there is space', async () => {
+    const disk = await smallDisk(16 << 20);
+    const router = run(disk.directory);
+    const { http, admin } = await listening(router);
+    const bodyOf = async (host: string) => (await ask(http, host)).body;
     const readiness = async () => (await fetch(`${admin}/readyz`)).text();
     await expect.poll(() => bodyOf('shop.example')).toBe('served');
 
@@ -77,7 +82,24 @@ describe.each(['embedded', 'nginx'])('a router with the data plane %s on a full 
     expect(await router.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('fails to start with one sentence', async () => {
+  it('restarts after a kill, and serves requests', async () => {
+    const disk = await smallDisk(16 << 20);
+    const first = run(disk.directory);
+    const { http } = await listening(first);
+    await expect.poll(async () => (await ask(http, 'shop.example')).body).toBe('served');
+    // Its nginx lives on, and the next run ends it.
+    first.signal('SIGKILL');
+    await expect.poll(() => first.running).toBe(false);
+    disk.fill();
+    const again = run(disk.directory);
+    const second = await listening(again);
+    await expect.poll(async () => (await ask(second.http, 'shop.example')).body).toBe('served');
+    disk.free();
+    await again.kill('SIGTERM');
+    expect(await again.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it('fails to start for the first time with one sentence', async () => {
     const disk = await smallDisk();
     disk.fill();
     const router = run(disk.directory);

@@ -5,11 +5,7 @@ import { join } from 'node:path';
 import { KubeClient, loadConfig, PODS, type Pod, SERVICES } from '@tidegate/kube';
 import { L7_ROUTERS, YURT_INGRESSES, type YurtIngress } from '../../packages/tidegate/src/api/index.ts';
 import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
-import {
-  type ClusterReport,
-  callSupervisor,
-  StateDirectory,
-} from '../../packages/tidegate/src/supervisor/index.ts';
+import type { ClusterReport } from '../../packages/tidegate/src/supervisor/index.ts';
 import { Cluster, eventually } from '../support/cluster.ts';
 import { type DataPlane, EMBEDDED_DATA_PLANE } from '../support/data-plane.ts';
 import { Excuses } from './excuses.ts';
@@ -63,7 +59,7 @@ export class World {
     if (dataPlane === 'embedded')
       await writeFile(join(directory, 'images.yaml'), JSON.stringify(EMBEDDED_DATA_PLANE));
     const { cluster, client } = await openCluster(directory);
-    const { nodes } = await report(cluster);
+    const { nodes } = await cluster.report();
     const { items: routers } = await client.list(L7_ROUTERS);
     const doors = new Map<string, Ports>();
     for (const { metadata, spec } of routers) {
@@ -108,7 +104,7 @@ export class World {
 
   /** The report of `tidegate status`. */
   report(): Promise<ClusterReport> {
-    return report(this.cluster);
+    return this.cluster.report();
   }
 
   async yurtIngress(): Promise<YurtIngress> {
@@ -185,12 +181,6 @@ async function openCluster(directory: string): Promise<{ cluster: Cluster; clien
   );
   const config = await loadConfig({ path: join(directory, 'kubeconfig'), env: {} });
   return { cluster, client: new KubeClient(config) };
-}
-
-async function report({ state }: Cluster): Promise<ClusterReport> {
-  const answer = await callSupervisor(new StateDirectory(state), { command: 'status' });
-  if (answer === undefined) throw new Error('the cluster is not running');
-  return answer.result as ClusterReport;
 }
 
 const respondsAt8080 = (ip: string | undefined): Promise<boolean> =>

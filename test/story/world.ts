@@ -34,7 +34,7 @@ export class World {
     if (dataPlane === 'embedded')
       await writeFile(join(state, 'images.yaml'), JSON.stringify(EMBEDDED_DATA_PLANE));
     const cluster = await Cluster.open(state);
-    const { nodes, pools } = await report(cluster);
+    const { nodes, pools } = await cluster.report();
     const doors = new Map<string, SecureDoor>();
     for (const pool of POOLS) {
       const { spec } = await cluster.kubectl.json<Service>(
@@ -64,9 +64,8 @@ export class World {
     return url;
   }
 
-  /** The JSON output of `tidegate status`. */
   report(): Promise<ClusterReport> {
-    return report(this.cluster);
+    return this.cluster.report();
   }
 
   async pods(pool: string): Promise<string[]> {
@@ -92,6 +91,3 @@ export class World {
     return trace.stdout + trace.stderr;
   }
 }
-
-const report = async (cluster: Cluster): Promise<ClusterReport> =>
-  JSON.parse(await cluster.tidegate('status', '-o', 'json')) as ClusterReport;

@@ -3,6 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '@tidegate/kube';
+import {
+  type ClusterReport,
+  callSupervisor,
+  StateDirectory,
+} from '../../packages/tidegate/src/supervisor/index.ts';
 import { Kubectl } from './kubectl.ts';
 import { PATIENCE_MS } from './patience.ts';
 import { Tidegate } from './tidegate.ts';
@@ -59,11 +64,16 @@ export class Cluster {
     return run.stdout;
   }
 
+  /** What `tidegate status -o json` prints, without starting a process for it. */
+  async report(): Promise<ClusterReport> {
+    const answer = await callSupervisor(new StateDirectory(this.state), { command: 'status' });
+    if (answer === undefined) throw new Error(`no cluster is running in ${this.state}`);
+    return answer.result as ClusterReport;
+  }
+
   /** The process id of a part of the cluster: `apiserver`, `controllers`, a node name, or `hub-` and a node name. */
   async pidOf(part: string): Promise<number> {
-    const { processes } = JSON.parse(await this.tidegate('status', '-o', 'json')) as {
-      processes: { name: string; pid?: number }[];
-    };
+    const { processes } = await this.report();
     const pid = processes.find(({ name }) => name === part)?.pid;
     if (pid === undefined) throw new Error(`${part} has no process: ${JSON.stringify(processes)}`);
     return pid;
@@ -111,8 +121,8 @@ export async function eventually<T>(
       if (error instanceof Stop) throw error;
       last = error;
     }
-    // A look may start a process. At least as long a pause leaves half of the time to the others.
-    await sleep(Math.max(50, Date.now() - started));
+    // A look may start a process. A pause that is three times as long leaves most of the time to the other tests.
+    await sleep(Math.max(50, 3 * (Date.now() - started)));
   }
   throw new Error(`not within ${patienceMs} ms: ${what} (last: ${String(last)})`);
 }

@@ -10,8 +10,8 @@ export interface Answer {
   path: string;
 }
 
-/** Ten clients send about 400 requests per second. More would not fail more often, but take CPU time from other tests. */
-const PAUSE_MS = 25;
+/** Ten clients send about 200 requests per second. More would not fail more often, but take CPU time from other tests. */
+const PAUSE_MS = 50;
 
 /** Continuous requests until `stop`: some over connections that stay open, some over a new connection each. */
 export class Load {

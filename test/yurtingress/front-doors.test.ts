@@ -111,10 +111,13 @@ describe.concurrent('a YurtIngress', () => {
     );
   });
 
-  it('gives each class its own controller name if the image is ingress-nginx', async () => {
+  it('gives each class its own controller name if the flavor is ingress-nginx', async () => {
     await world.make('upstream', { pools: await pools('u1') });
     expect((await world.door('u1')).ingressClass.spec).toEqual({ controller: 'tidegate.io/nginx' });
-    await world.change('upstream', { ingress_controller_image: INGRESS_NGINX_IMAGE });
+    await world.change('upstream', {
+      ingress_controller_flavor: 'ingress-nginx',
+      ingress_controller_image: INGRESS_NGINX_IMAGE,
+    });
     await eventually(
       async () => (await world.door('u1')).ingressClass.spec?.controller === 'ingress-nginx.tidegate.io/u1',
     );

@@ -43,7 +43,7 @@ beforeAll(async () => {
     metrics: new Metrics(),
     signal,
   });
-  manager = await startManager(client);
+  manager = await startManager(client, { routerPolicy: { images: ['example/nope:*'] } });
   for (const pool of ['hangzhou', 'beijing']) await makePool(client, pool, NODE_STATUS);
 });
 afterAll(async () => {

@@ -10,6 +10,7 @@ import { limits } from './limits.ts';
 import { observed } from './observed.ts';
 import { routing } from './routing.ts';
 import { streams } from './streams.ts';
+import { strictness } from './strictness.ts';
 import { tls } from './tls.ts';
 
 export function behavior(make: MakeDriver): void {
@@ -18,6 +19,7 @@ export function behavior(make: MakeDriver): void {
     answers,
     identity,
     forwarding,
+    strictness,
     tls,
     limits,
     streams,

@@ -1,7 +1,7 @@
-import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CLOSED_PORTS } from '../../support/ports.ts';
 import type { Backend } from '../support/backend.ts';
+import { TcpServer } from '../support/tcp-server.ts';
 import { host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
@@ -15,7 +15,7 @@ export function limits(make: MakeDriver): void {
     /** Accepts requests and closes the connection. */
     let rude: Backend;
     /** Accepts connections and never sends anything, not even a TLS handshake. */
-    const deaf = new SilentServer();
+    const deaf = new TcpServer();
 
     beforeAll(async () => {
       world = await World.start(make, { maxBodyBytes: 1000 });
@@ -160,27 +160,4 @@ export function limits(make: MakeDriver): void {
       expect(await world.respondingBackend('deaf.io/')).toBe(504);
     });
   });
-}
-
-/** A TCP server that never sends anything. */
-class SilentServer {
-  readonly #sockets: Socket[] = [];
-  readonly #server: Server = createServer((socket) => {
-    socket.on('error', () => {});
-    this.#sockets.push(socket);
-  });
-
-  get port(): number {
-    const address = this.#server.address();
-    return typeof address === 'object' && address !== null ? address.port : 0;
-  }
-
-  start(): Promise<void> {
-    return new Promise((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-  }
-
-  stop(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    return new Promise((resolve) => this.#server.close(() => resolve()));
-  }
 }

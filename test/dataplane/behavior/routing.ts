@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Route } from '../../../packages/tidegate/src/ingress/model.ts';
 import { askRaw, statusOf } from '../support/client.ts';
 import { action, host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
@@ -22,6 +23,13 @@ const REQUESTS: [string, string | number][] = [
   ['b.example.com/x', 'one'],
   ['b.example.com/y', 'two'],
   ['a.example.com/everywhere', 'two'],
+  // The rules for all hosts are of namespace shop.
+  ['owned.rival.org/everywhere', 404],
+  ['owned.rival.org/rivals', 'one'],
+  ['x.owned.rival.org/everywhere', 404],
+  ['y.x.owned.rival.org/everywhere', 404],
+  ['y.x.owned.rival.org/rivals', 'one'],
+  ['else.where/rivals', 'one'],
   ['else.where/everywhere/x', 'two'],
   ['10.0.0.1/everywhere', 'two'],
   ['else.where/', 404],
@@ -36,6 +44,11 @@ const REQUESTS: [string, string | number][] = [
   ['a.example.com/foo/..;/bar', 400],
   ['a.example.com/foo%5c..%5cbar', 400],
 ];
+
+const ofRival = ({ action: own, ...rest }: Route): Route => ({
+  ...rest,
+  action: { ...own, source: { ...own.source, namespace: 'rival' } },
+});
 
 /** Which route a request takes, and the response if there is none. */
 export function routing(make: MakeDriver): void {
@@ -56,10 +69,12 @@ export function routing(make: MakeDriver): void {
             route('/v', 'one'),
           ]),
           host('*.example.com', 'one'),
+          host('owned.rival.org', [], { namespace: 'rival' }),
+          host('*.owned.rival.org', [route('/x', 'one')], { namespace: 'rival' }),
           host('b.example.com', [route('/x', 'one')], { fallback: action('two') }),
           host('missing.example.com', [route('/service', 'none'), route('/weightless', { one: 0 })]),
           host('secure.example.com', 'one', { redirectToHttps: true }),
-          host('', [route('/everywhere', 'two')]),
+          host('', [route('/everywhere', 'two'), ofRival(route('/rivals', 'one'))]),
         ],
         upstreams: [
           upstream('one', [one.port]),
