@@ -117,6 +117,12 @@ export class FairMap<V> {
 
 function largest<T>(all: Iterable<T>, sizeOf: (each: T) => number): T {
   let found: T | undefined;
-  for (const each of all) if (found === undefined || sizeOf(each) > sizeOf(found)) found = each;
+  let most = -1;
+  for (const each of all) {
+    const size = sizeOf(each);
+    if (size <= most) continue;
+    most = size;
+    found = each;
+  }
   return found!;
 }
