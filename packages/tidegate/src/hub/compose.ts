@@ -84,12 +84,26 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   const client = upstream.node();
   const online = (): boolean => upstream.online;
 
+  // Authentication.
+  const authenticator = await Authenticator.open({
+    nodeName,
+    client,
+    memory,
+    online,
+    lastContact: () => upstream.lastContact || undefined,
+    podIsGone: (claims) => podIsGone(views, nodeName, claims),
+    onEnded: (key) => ended(key),
+    clock,
+    log,
+  });
+
   // Copies of what clients read, and what the filters make of them.
   const views = await Views.open({
     map: state.views,
     node: client,
     nodeName,
     client: (source) => upstream.client(source),
+    holderOf: (identity) => authenticator.holderOf(identity),
     upstream,
     clock,
     random,
@@ -107,18 +121,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   });
   const projections = openProjections(filters, context, contextViews, lifetime, clock, log);
 
-  // Authentication and authorization.
-  const authenticator = await Authenticator.open({
-    nodeName,
-    client,
-    memory,
-    online,
-    lastContact: () => upstream.lastContact || undefined,
-    podIsGone: (claims) => podIsGone(views, nodeName, claims),
-    onEnded: (key) => ended(key),
-    clock,
-    log,
-  });
+  // Authorization.
   const access = await Access.open({
     client: upstream.client(fixedCredential({})),
     memory,

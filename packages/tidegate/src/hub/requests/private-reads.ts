@@ -17,6 +17,7 @@ import {
   itemOf,
   NothingStoredError,
   objectOf,
+  TooManyViewsError,
   untilUpToDate,
   type View,
   type ViewKey,
@@ -73,7 +74,8 @@ export class PrivateReads {
     const key = keyOf(call, read.selection);
     // If the client may not watch any more, its copy is deleted here, and the API server refuses the new view.
     await this.#mayUseCopy(call, key);
-    const held = this.#options.views.private(key, credentialsOf(call.identity));
+    const held = this.#holdFor(call, key);
+    if (held === undefined) return this.#options.forwarding.pass(call);
     try {
       // Without a resourceVersion, a watch starts with the newest state, not with the state from before an outage.
       if (read.options.resourceVersion === '')
@@ -90,6 +92,17 @@ export class PrivateReads {
       throw error;
     } finally {
       held.release();
+    }
+  }
+
+  /** Undefined if the client has too many views, and the API server can serve the watch directly. */
+  #holdFor(call: ResourceCall, key: ViewKey): HeldView | undefined {
+    try {
+      return this.#options.views.private(key, credentialsOf(call.identity));
+    } catch (error) {
+      if (error instanceof TooManyViewsError && this.#options.chainFor(call).filters.length === 0)
+        return undefined;
+      throw error;
     }
   }
 

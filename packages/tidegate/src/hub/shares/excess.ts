@@ -7,11 +7,13 @@ export interface Piece<T> {
   readonly holder: Holder;
   /** What it counts towards the limits. */
   readonly weight: number;
+  /** Of one identity, the piece with the lowest rank is deleted first, for example the least recently used. */
+  readonly rank: number;
 }
 
 /**
- * Chooses what to delete, so that the rest is within the limits. `pieces` are in the order in which they may be deleted. As
- * in FairMap, an identity above its limit loses its own pieces, and the largest tenant loses what is above the total.
+ * Chooses what to delete, so that the rest is within the limits. As in FairMap, an identity above its limit loses its own
+ * pieces, and the largest tenant loses what is above the total.
  */
 export function excess<T>(pieces: readonly Piece<T>[], { perIdentity, total }: ShareLimits): T[] {
   const tenants = groupedByHolder(pieces);
@@ -35,8 +37,8 @@ export function excess<T>(pieces: readonly Piece<T>[], { perIdentity, total }: S
 interface Group<T> {
   weight: number;
   readonly pieces: Piece<T>[];
-  /** The index of the first piece that is left. */
-  next: number;
+  /** The index of the next piece to delete, once the pieces are sorted by rank. */
+  next: number | undefined;
 }
 
 interface Tenant<T> {
@@ -52,7 +54,7 @@ function groupedByHolder<T>(pieces: readonly Piece<T>[]): Map<string, Tenant<T>>
     const { tenant: name, identity } = piece.holder;
     const tenant = tenants.get(name) ?? { weight: 0, identities: new Map<string, Group<T>>() };
     tenants.set(name, tenant);
-    const group = tenant.identities.get(identity) ?? { weight: 0, pieces: [], next: 0 };
+    const group = tenant.identities.get(identity) ?? { weight: 0, pieces: [], next: undefined };
     tenant.identities.set(identity, group);
     group.pieces.push(piece);
     group.weight += piece.weight;
@@ -62,8 +64,11 @@ function groupedByHolder<T>(pieces: readonly Piece<T>[]): Map<string, Tenant<T>>
 }
 
 function takeFirst<T>(tenant: Tenant<T>, group: Group<T>): T {
-  const { item, weight } = group.pieces[group.next]!;
-  group.next++;
+  // Usually nothing is too much, so that nothing needs to be sorted.
+  if (group.next === undefined) group.pieces.sort((a, b) => a.rank - b.rank);
+  const index = group.next ?? 0;
+  const { item, weight } = group.pieces[index]!;
+  group.next = index + 1;
   group.weight -= weight;
   tenant.weight -= weight;
   return item;

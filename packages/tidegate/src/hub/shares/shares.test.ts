@@ -63,15 +63,17 @@ describe('a fair map', () => {
 });
 
 describe('the excess', () => {
+  let rank = 0;
   const piece = (item: string, identity: string, weight = 1, tenant = identity) => ({
     item,
     holder: holder(identity, tenant),
     weight,
+    rank: rank++,
   });
 
-  it('is what an identity has above its limit, in the given order', () => {
+  it('is what an identity has above its limit, the lowest rank first', () => {
     const pieces = [piece('a1', 'a'), piece('b1', 'b'), piece('a2', 'a'), piece('a3', 'a')];
-    expect(excess(pieces, { perIdentity: 2, total: 10 })).toEqual(['a1']);
+    expect(excess(pieces.toReversed(), { perIdentity: 2, total: 10 })).toEqual(['a1']);
     expect(excess(pieces, { perIdentity: 3, total: 10 })).toEqual([]);
   });
 

@@ -1,23 +1,27 @@
+import { excess, type Holder, type Piece, type ShareLimits, tenantOfNamespace } from '../shares/index.ts';
 import type { ViewKey } from './view.ts';
-import { isSingle, isVital } from './view-key.ts';
+import { isSingle, isVital, NODE, SHARED } from './view-key.ts';
 
-/** What the hub keeps of views, in memory and on disk. Sizes are bytes of JSON. */
+/**
+ * What the hub keeps of the views of clients. Each limit applies twice: to idle views, which are on disk, and to followed
+ * views, which are also in memory (see FollowedShares). Sizes are bytes of JSON.
+ */
 export interface ViewLimits {
   /** The size of one view. Larger views are not stored; shared views have no limit. */
   viewBytes: number;
-  /** The total size of all idle views. */
-  idleBytes: number;
+  /** The size of all views. */
+  bytes: ShareLimits;
   /** The number of views that are not single objects. */
-  lists: number;
-  /** The number of views of one object, which store the responses to GETs. */
-  singles: number;
+  lists: ShareLimits;
+  /** The number of views of one object, for example the responses to GETs, and the Secrets that a router watches. */
+  singles: ShareLimits;
 }
 
 export const DEFAULT_LIMITS: ViewLimits = {
   viewBytes: 32 << 20,
-  idleBytes: 256 << 20,
-  lists: 500,
-  singles: 2_000,
+  bytes: { perIdentity: 128 << 20, total: 256 << 20 },
+  lists: { perIdentity: 100, total: 500 },
+  singles: { perIdentity: 2_000, total: 6_000 },
 };
 
 interface Candidate {
@@ -30,39 +34,52 @@ interface Candidate {
 }
 
 /**
- * Chooses the views to delete, so that the remaining ones are within the limits. Within each group, the least recently
- * used view goes first.
+ * Chooses the idle views to delete, so that the remaining ones are within the limits. A client only loses its own views, or
+ * views of its tenant if that has the most: see `excess`.
  *
- * Views that clients hold, or that are followed, count towards the limits on numbers but are never evicted. Neither are
- * lists that the kubelet depends on (see `isVital`): without them, the node could not restart its pods while no API server
- * is reachable. Single objects are different. The kubelet reads each Secret and ConfigMap of its pods by name, and
- * the hub is not notified when the last pod that uses one is deleted. So the node's single objects are evicted too, but only
- * for the limit on their number, and after all single objects of other identities.
+ * Views of the node have limits of their own, with the same numbers. Lists that the kubelet depends on (see `isVital`) are
+ * never evicted: without them, the node could not restart its pods while no API server is reachable. Single objects are
+ * different. The kubelet reads each Secret and ConfigMap of its pods by name, and the hub is not notified when the last pod
+ * that uses one is deleted. So the single objects of the node are evicted too, if there are too many. Their namespaces have
+ * equal shares: a pod with thousands of ConfigMaps does not push out those of other tenants.
  */
-export function victims<C extends Candidate>(views: Iterable<C>, limits: ViewLimits): C[] {
-  const all = [...views];
-  const idle = all.filter((view) => view.isIdle).sort((a, b) => a.usedAt - b.usedAt);
-  const singles = idle.filter(({ key }) => isSingle(key));
-  const expendable = [
-    ...singles.filter(({ key }) => !isVital(key)),
-    ...singles.filter(({ key }) => isVital(key)),
-  ];
-  const lists = idle.filter(({ key }) => !isSingle(key) && !isVital(key));
-  const count = all.filter(({ key }) => isSingle(key)).length;
-  const tooMany = [
-    ...expendable.slice(0, Math.max(0, count - limits.singles)),
-    ...lists.slice(0, Math.max(0, all.length - count - limits.lists)),
-  ];
-  return [...tooMany, ...tooHeavy(idle, new Set(tooMany), limits.idleBytes)];
-}
-
-/** The idle views that exceed the limit on the total size. Vital views neither count nor go. */
-function tooHeavy<C extends Candidate>(idle: C[], gone: ReadonlySet<C>, mostBytes: number): C[] {
-  const left = idle.filter((view) => !gone.has(view) && !isVital(view.key));
-  let bytes = left.reduce((sum, { progress }) => sum + (progress?.bytes ?? 0), 0);
-  return left.filter(({ progress }) => {
-    if (bytes <= mostBytes) return false;
-    bytes -= progress?.bytes ?? 0;
-    return true;
+export function victims<C extends Candidate>(
+  views: Iterable<C>,
+  limits: ViewLimits,
+  holderOf: (identity: string) => Holder,
+): C[] {
+  const groups = new Map<Group, Piece<C>[]>(GROUPS.map((group) => [group, []]));
+  for (const view of views) {
+    if (!view.isIdle || view.key.identity === SHARED) continue;
+    const isNode = view.key.identity === NODE;
+    const single = isSingle(view.key);
+    if (isVital(view.key) && !single) continue;
+    const holder = isNode ? holderInNode(view.key) : holderOf(view.key.identity);
+    groups
+      .get(`${isNode ? 'node' : 'client'} ${single ? 'singles' : 'lists'}`)!
+      .push({ item: view, holder, weight: 1, rank: view.usedAt });
+  }
+  return ['node', 'client'].flatMap((of) => {
+    const forAll = (share: ShareLimits): ShareLimits =>
+      of === 'node' ? { ...share, perIdentity: share.total } : share;
+    const lists = groups.get(`${of} lists` as Group)!;
+    const singles = groups.get(`${of} singles` as Group)!;
+    const tooMany = [
+      ...excess(lists, forAll(limits.lists)),
+      ...excess(singles, forAll(limits.singles)),
+    ];
+    const gone = new Set(tooMany);
+    const weighed = [...lists, ...singles]
+      .filter(({ item }) => !gone.has(item) && !isVital(item.key))
+      .map((piece) => ({ ...piece, weight: piece.item.progress?.bytes ?? 0 }));
+    return [...tooMany, ...excess(weighed, forAll(limits.bytes))];
   });
 }
+
+type Group = `${'node' | 'client'} ${'lists' | 'singles'}`;
+const GROUPS: Group[] = ['node lists', 'node singles', 'client lists', 'client singles'];
+
+const holderInNode = ({ namespace }: ViewKey): Holder => ({
+  identity: namespace,
+  tenant: tenantOfNamespace(namespace),
+});
