@@ -82,3 +82,37 @@ describe('a tenant that opens many watches', () => {
     for (const each of [...watches, watch]) each.close();
   });
 });
+
+describe('a client of shared resources', () => {
+  it('gets 429 for filtered watches above its share, and disturbs no other client', async () => {
+    const services = [{ group: '', resource: 'services' }];
+    await edge.allowReading('selective', services, 'greedy');
+    const greedy = edge.asBearer(await edge.token('selective', 'greedy'), 'kube-proxy');
+    const path = '/api/v1/services?watch=1';
+    const watches: Watching[] = [];
+    await inTens(230, async (i) => {
+      watches.push(await Watching.open(greedy, `${path}&labelSelector=x!%3D${i}`));
+    });
+    const statuses = watches.map(({ status }) => status).sort();
+    expect(statuses.indexOf(429)).toBe(200);
+    await edge.allowReading('modest', services, 'victim');
+    const modest = edge.asBearer(await edge.token('modest', 'victim'), 'kube-proxy');
+    const watch = await Watching.open(modest, path);
+    expect(watch.status).toBe(200);
+    for (const each of [...watches, watch]) each.close();
+    await soon(async () => {
+      const again = await Watching.open(greedy, path);
+      again.close();
+      expect(again.status).toBe(200);
+    });
+  });
+});
+
+it('a client that invents resources does not fill the metrics', async () => {
+  const token = await edge.token('inventive', 'greedy');
+  await inTens(50, (i) => statusOf(token, `/api/v1/invented${i}`));
+  await inTens(50, (i) => say(edge.http, `/apis/invented/v1/anonymous${i}`));
+  const { text } = await say(edge.administration, '/metrics');
+  expect(text).not.toMatch(/resource="(invented|anonymous)/);
+  expect(text).toMatch(/tidegate_hub_requests_total\{verb="list",resource="configmaps",code="200"\}/);
+});
