@@ -39,6 +39,7 @@ import {
   RecentWrites,
   RequestDispatcher,
   SharedReads,
+  WatchShares,
   Writes,
 } from './requests/index.ts';
 import { openState } from './state.ts';
@@ -149,6 +150,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   // The path of a request.
   const chainFor: ChainFor = ({ component, info }) => filters.chainFor(component, info, info.verb);
   const recentWrites = new RecentWrites(clock);
+  const watches = new WatchShares((identity) => authenticator.holderOf(identity));
   const forwarding = new Forwarding(upstream, {
     unauthorized: (identity) => authenticator.suspect(identity),
     forbidden: (call) => forgetForbidden(call, views),
@@ -159,6 +161,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     projections,
     access,
     recentWrites,
+    watches,
     chainFor,
     upstream,
     clock,
@@ -168,6 +171,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     projections,
     forwarding,
     access,
+    watches,
     chainFor,
     upstream,
     clock,

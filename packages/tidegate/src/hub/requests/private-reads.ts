@@ -17,7 +17,7 @@ import {
   itemOf,
   NothingStoredError,
   objectOf,
-  TooManyViewsError,
+  TooManyWatchesError,
   untilUpToDate,
   type View,
   type ViewKey,
@@ -28,12 +28,14 @@ import { type ChainFor, namespaceOf, type ResourceCall, resourceOf } from './cal
 import { badGateway } from './failures.ts';
 import { type Forwarding, jsonOf, passWhole, type WholeAnswer } from './forwarding.ts';
 import { type ReadOptions, readOptions } from './read-options.ts';
+import type { WatchShares } from './watch-shares.ts';
 
 export interface PrivateReadsOptions {
   views: Views;
   projections: Projections;
   forwarding: Forwarding;
   access: Pick<Access, 'check'>;
+  watches: WatchShares;
   chainFor: ChainFor;
   upstream: ConnectionState;
   clock: Clock;
@@ -100,7 +102,7 @@ export class PrivateReads {
     try {
       return this.#options.views.private(key, credentialsOf(call.identity));
     } catch (error) {
-      if (error instanceof TooManyViewsError && this.#options.chainFor(call).filters.length === 0)
+      if (error instanceof TooManyWatchesError && this.#options.chainFor(call).filters.length === 0)
         return undefined;
       throw error;
     }
@@ -130,11 +132,14 @@ export class PrivateReads {
     { options }: Watch,
     representation: Representation,
   ): Promise<void> {
-    const { projections, clock, chainFor } = this.#options;
+    const { projections, clock, chainFor, watches } = this.#options;
     const hold = projections.hold(view, () => chainFor(call), selection);
+    const queue = watches.queue(call.identity);
+    const context = { clock, signal: call.signal, queued: queue.resize };
     try {
-      await answerWatch(call.exchange, hold, options, representation, { clock, signal: call.signal });
+      await answerWatch(call.exchange, hold, options, representation, context);
     } finally {
+      queue.close();
       hold.release();
     }
   }

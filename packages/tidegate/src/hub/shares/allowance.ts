@@ -1,6 +1,16 @@
 import type { Holder } from './holder.ts';
 import type { ShareLimits } from './limits.ts';
 
+/** A part of what a holder uses, which can grow and shrink, until it is closed. */
+export interface Account {
+  /** Returns false, and changes nothing, if the part has grown and the holder may not use that much. */
+  resize(amount: number): boolean;
+  close(): void;
+}
+
+/** The account of a holder without limits, for example of the node itself. */
+export const UNLIMITED: Account = { resize: () => true, close: () => {} };
+
 /**
  * Counts what clients use at the moment and nobody can take away from them, for example open watches. An identity may use
  * `perIdentity`. If all together use `total`, a tenant gets more only up to an equal share of it: what a greedy tenant uses
@@ -25,18 +35,34 @@ export class Allowance {
     return (this.#byTenant.get(tenant) ?? 0) + amount <= total / tenants;
   }
 
-  /** Counts more, or less if `amount` is negative. */
-  charge({ identity, tenant }: Holder, amount: number): void {
+  /** Opens an account with this amount, if the holder may use it. */
+  open(holder: Holder, amount = 0): Account | undefined {
+    return this.allows(holder, amount) ? this.openAnyway(holder, amount) : undefined;
+  }
+
+  /** Opens an account with this amount, also if the holder uses too much already. */
+  openAnyway(holder: Holder, amount = 0): Account {
+    let counted = amount;
+    let isOpen = true;
+    this.#charge(holder, amount);
+    const resize = (size: number): boolean => {
+      const growth = size - counted;
+      if (!isOpen || (growth > 0 && !this.allows(holder, growth))) return !isOpen;
+      this.#charge(holder, growth);
+      counted = size;
+      return true;
+    };
+    const close = (): void => {
+      if (isOpen) this.#charge(holder, -counted);
+      isOpen = false;
+    };
+    return { resize, close };
+  }
+
+  #charge({ identity, tenant }: Holder, amount: number): void {
     add(this.#byIdentity, identity, amount);
     add(this.#byTenant, tenant, amount);
     this.#total += amount;
-  }
-
-  /** Counts that much more and returns true, if the holder may use it. */
-  take(holder: Holder, amount: number): boolean {
-    const allowed = this.allows(holder, amount);
-    if (allowed) this.charge(holder, amount);
-    return allowed;
   }
 }
 

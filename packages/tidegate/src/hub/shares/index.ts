@@ -8,7 +8,7 @@
  *   excess.ts     the same for things that live elsewhere, for example views
  *   allowance.ts  limits what is in use and cannot be evicted, for example open watches
  */
-export { Allowance } from './allowance.ts';
+export { type Account, Allowance, UNLIMITED } from './allowance.ts';
 export { excess, type Piece } from './excess.ts';
 export { FairMap } from './fair-map.ts';
 export { type Holder, tenantOfNamespace, tenantOfUser } from './holder.ts';

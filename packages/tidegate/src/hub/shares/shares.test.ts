@@ -8,10 +8,14 @@ const holder = (identity: string, tenant = identity): Holder => ({ identity, ten
 
 describe('the tenant of a user', () => {
   it('is the namespace of a service account, or else the user', () => {
-    expect(tenantOfUser('system:serviceaccount:shop:web')).toBe(tenantOfUser('system:serviceaccount:shop:db'));
+    expect(tenantOfUser('system:serviceaccount:shop:web')).toBe(
+      tenantOfUser('system:serviceaccount:shop:db'),
+    );
     expect(tenantOfUser('system:serviceaccount:shop:web')).not.toBe(tenantOfUser('shop'));
     expect(tenantOfUser('jane')).not.toBe(tenantOfUser('joe'));
-    expect(tenantOfUser('system:serviceaccount:shop')).not.toBe(tenantOfUser('system:serviceaccount:shop:web'));
+    expect(tenantOfUser('system:serviceaccount:shop')).not.toBe(
+      tenantOfUser('system:serviceaccount:shop:web'),
+    );
   });
 });
 
@@ -92,17 +96,35 @@ describe('the excess', () => {
 describe('an allowance', () => {
   it('has a limit for each identity', () => {
     const allowance = new Allowance({ perIdentity: 2, total: 10 });
-    expect([1, 2, 3].map(() => allowance.take(holder('a'), 1))).toEqual([true, true, false]);
-    expect(allowance.take(holder('b'), 2)).toBe(true);
-    allowance.charge(holder('a'), -1);
-    expect(allowance.take(holder('a'), 1)).toBe(true);
+    const accounts = [1, 2, 3].map(() => allowance.open(holder('a'), 1));
+    expect(accounts.map((account) => account !== undefined)).toEqual([true, true, false]);
+    expect(allowance.open(holder('b'), 2)).toBeDefined();
+    accounts[0]!.close();
+    accounts[0]!.close();
+    expect(allowance.open(holder('a'), 1)).toBeDefined();
+    expect(allowance.open(holder('a'), 1)).toBeUndefined();
+  });
+
+  it('limits how an account grows, but not how it shrinks', () => {
+    const allowance = new Allowance({ perIdentity: 10, total: 100 });
+    const first = allowance.openAnyway(holder('a'), 12);
+    const second = allowance.openAnyway(holder('a'));
+    expect([second.resize(1), first.resize(13), first.resize(6), second.resize(4)]).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+    expect([second.resize(5), second.resize(0), first.resize(10)]).toEqual([false, true, true]);
+    first.close();
+    expect([first.resize(50), allowance.allows(holder('a'), 10)]).toEqual([true, true]);
   });
 
   it('gives a tenant its share also if another has used up the total', () => {
     const allowance = new Allowance({ perIdentity: 5, total: 10 });
-    for (let i = 0; i < 20; i++) allowance.take(holder(`sybil-${i}`, 'greedy'), 1);
-    expect(allowance.take(holder('sybil-20', 'greedy'), 1)).toBe(false);
-    const granted = Array.from({ length: 6 }, () => allowance.take(holder('victim'), 1));
+    for (let i = 0; i < 20; i++) allowance.open(holder(`sybil-${i}`, 'greedy'), 1);
+    expect(allowance.allows(holder('sybil-20', 'greedy'), 1)).toBe(false);
+    const granted = Array.from({ length: 6 }, () => allowance.open(holder('victim'), 1) !== undefined);
     expect(granted).toEqual([true, true, true, true, true, false]);
   });
 });

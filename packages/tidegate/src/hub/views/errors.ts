@@ -19,12 +19,12 @@ export class ViewTooLargeError extends Error {
 }
 
 /** The hub follows as many views for this client, or its tenant, as it may. The client must watch at the API server. */
-export class TooManyViewsError extends Error {
+export class TooManyWatchesError extends Error {
   constructor(what: string) {
     super(
       `${what}: the hub keeps no more watches for this client; close watches, or watch more objects with one request`,
     );
-    this.name = 'TooManyViewsError';
+    this.name = 'TooManyWatchesError';
   }
 }
 

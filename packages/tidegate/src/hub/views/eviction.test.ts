@@ -74,6 +74,11 @@ describe('victims', () => {
     expect(evicted([view(single('node', 's', 'victim'), 1), ...many])).toEqual([2]);
   });
 
+  it('returns single objects of a client from the namespace with the most', () => {
+    const views = [view(single('router', 'v', 'victim'), 1), view(single('router', 'a', 'greedy'), 2)];
+    expect(evicted([...views, view(single('router', 'b', 'greedy'), 3)])).toEqual([2]);
+  });
+
   it('returns idle views until the rest of the client is within the size limit', () => {
     const heavy = (usedAt: number, busy = false, identity = 'a') =>
       view(list(identity), usedAt, { bytes: 60, busy });

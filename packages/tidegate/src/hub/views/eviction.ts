@@ -37,49 +37,79 @@ interface Candidate {
  * Chooses the idle views to delete, so that the remaining ones are within the limits. A client only loses its own views, or
  * views of its tenant if that has the most: see `excess`.
  *
- * Views of the node have limits of their own, with the same numbers. Lists that the kubelet depends on (see `isVital`) are
- * never evicted: without them, the node could not restart its pods while no API server is reachable. Single objects are
- * different. The kubelet reads each Secret and ConfigMap of its pods by name, and the hub is not notified when the last pod
- * that uses one is deleted. So the single objects of the node are evicted too, if there are too many. Their namespaces have
- * equal shares: a pod with thousands of ConfigMaps does not push out those of other tenants.
+ * Views of the node have limits of their own, with the totals of the others. Lists that the kubelet depends on (see
+ * `isVital`) are never evicted: without them, the node could not restart its pods while no API server is reachable. Single
+ * objects are different. The kubelet reads each Secret and ConfigMap of its pods by name, and the hub is not notified when
+ * the last pod that uses one is deleted. So the single objects of the node are evicted too, if there are too many.
  */
 export function victims<C extends Candidate>(
   views: Iterable<C>,
   limits: ViewLimits,
   holderOf: (identity: string) => Holder,
 ): C[] {
-  const groups = new Map<Group, Piece<C>[]>(GROUPS.map((group) => [group, []]));
-  for (const view of views) {
-    if (!view.isIdle || view.key.identity === SHARED) continue;
-    const isNode = view.key.identity === NODE;
-    const single = isSingle(view.key);
-    if (isVital(view.key) && !single) continue;
-    const holder = isNode ? holderInNode(view.key) : holderOf(view.key.identity);
-    groups
-      .get(`${isNode ? 'node' : 'client'} ${single ? 'singles' : 'lists'}`)!
-      .push({ item: view, holder, weight: 1, rank: view.usedAt });
+  const ofNode: Piece<C>[] = [];
+  const ofClients: Piece<C>[] = [];
+  for (const item of views) {
+    const { key, isIdle, usedAt: rank } = item;
+    if (!isIdle || key.identity === SHARED || (isVital(key) && !isSingle(key))) continue;
+    if (key.identity === NODE) ofNode.push({ item, holder: THE_NODE, weight: 1, rank });
+    else ofClients.push({ item, holder: holderOf(key.identity), weight: 1, rank });
   }
-  return ['node', 'client'].flatMap((of) => {
-    const forAll = (share: ShareLimits): ShareLimits =>
-      of === 'node' ? { ...share, perIdentity: share.total } : share;
-    const lists = groups.get(`${of} lists` as Group)!;
-    const singles = groups.get(`${of} singles` as Group)!;
-    const tooMany = [
-      ...excess(lists, forAll(limits.lists)),
-      ...excess(singles, forAll(limits.singles)),
-    ];
-    const gone = new Set(tooMany);
-    const weighed = [...lists, ...singles]
-      .filter(({ item }) => !gone.has(item) && !isVital(item.key))
-      .map((piece) => ({ ...piece, weight: piece.item.progress?.bytes ?? 0 }));
-    return [...tooMany, ...excess(weighed, forAll(limits.bytes))];
-  });
+  const { lists, singles, bytes } = limits;
+  const whole = ({ total }: ShareLimits): ShareLimits => ({ perIdentity: total, total });
+  return [
+    ...victimsOf(ofNode, { lists: whole(lists), singles: whole(singles), bytes: whole(bytes) }),
+    ...victimsOf(ofClients, limits),
+  ];
 }
 
-type Group = `${'node' | 'client'} ${'lists' | 'singles'}`;
-const GROUPS: Group[] = ['node lists', 'node singles', 'client lists', 'client singles'];
+const THE_NODE: Holder = { identity: NODE, tenant: NODE };
 
-const holderInNode = ({ namespace }: ViewKey): Holder => ({
+function victimsOf<C extends Candidate>(
+  pieces: readonly Piece<C>[],
+  { lists, singles, bytes }: Omit<ViewLimits, 'viewBytes'>,
+): C[] {
+  const gone = new Set([
+    ...excess(
+      pieces.filter(({ item }) => !isSingle(item.key)),
+      lists,
+    ),
+    ...tooManySingles(
+      pieces.filter(({ item }) => isSingle(item.key)),
+      singles,
+    ),
+  ]);
+  const left = pieces.filter(({ item }) => !gone.has(item) && !isVital(item.key));
+  const weighed = left.map((piece) => ({ ...piece, weight: piece.item.progress?.bytes ?? 0 }));
+  return [...gone, ...excess(weighed, bytes)];
+}
+
+/**
+ * The kubelet and routers read single objects for many tenants. So the namespaces in which one client reads have equal
+ * shares too: a pod with thousands of ConfigMaps does not push out those of other tenants.
+ */
+function tooManySingles<C extends Candidate>(
+  pieces: readonly Piece<C>[],
+  { perIdentity, total }: ShareLimits,
+): C[] {
+  const byIdentity = new Map<string, Piece<C>[]>();
+  for (const piece of pieces) {
+    const { identity } = piece.holder;
+    const own = byIdentity.get(identity) ?? [];
+    byIdentity.set(identity, own);
+    own.push(piece);
+  }
+  const gone = new Set<C>();
+  for (const own of byIdentity.values()) {
+    if (own.length <= perIdentity) continue;
+    const byNamespace = own.map((piece) => ({ ...piece, holder: holderIn(piece.item.key.namespace) }));
+    for (const view of excess(byNamespace, { perIdentity, total: perIdentity })) gone.add(view);
+  }
+  const left = pieces.filter(({ item }) => !gone.has(item));
+  return [...gone, ...excess(left, { perIdentity, total })];
+}
+
+const holderIn = (namespace: string): Holder => ({
   identity: namespace,
   tenant: tenantOfNamespace(namespace),
 });

@@ -14,7 +14,7 @@ export interface Place {
 }
 
 /** Shared views, and views of the node, have a place always. */
-const UNLIMITED: Place = { resize: () => true, leave: () => {} };
+const ALWAYS: Place = { resize: () => true, leave: () => {} };
 
 /**
  * Limits the views that the hub follows for clients, because each of them costs a connection to the API server, and memory
@@ -38,29 +38,17 @@ export class FollowedShares {
    * views can be used then, and nothing else could answer.
    */
   enter(key: ViewKey, { bytes, online }: { bytes: number; online: boolean }): Place | undefined {
-    if (key.identity === NODE || key.identity === SHARED) return UNLIMITED;
+    if (key.identity === NODE || key.identity === SHARED) return ALWAYS;
     const holder = this.#holderOf(key.identity);
     const views = isSingle(key) ? this.#singles : this.#lists;
-    if (online && !views.allows(holder, 1)) return undefined;
-    views.charge(holder, 1);
+    const view = online ? views.open(holder, 1) : views.openAnyway(holder, 1);
+    if (view === undefined) return undefined;
     // What is on disk already is within limits. It is only refused if it grows.
-    this.#bytes.charge(holder, bytes);
-    let counted = bytes;
-    let entered = true;
-    return {
-      resize: (size) => {
-        if (!entered) return true;
-        if (size > counted && !this.#bytes.allows(holder, size - counted)) return false;
-        this.#bytes.charge(holder, size - counted);
-        counted = size;
-        return true;
-      },
-      leave: () => {
-        if (!entered) return;
-        entered = false;
-        views.charge(holder, -1);
-        this.#bytes.charge(holder, -counted);
-      },
+    const memory = this.#bytes.openAnyway(holder, bytes);
+    const leave = (): void => {
+      view.close();
+      memory.close();
     };
+    return { resize: (size) => memory.resize(size), leave };
   }
 }

@@ -20,9 +20,14 @@
  * the write. The next event or list from the API server that contains the object replaces it, even if the resourceVersion
  * is the same as before, and clears the mark.
  */
-export { IdentityDroppedError, NothingStoredError, TooManyViewsError, ViewTooLargeError } from './errors.ts';
+export {
+  IdentityDroppedError,
+  NothingStoredError,
+  TooManyWatchesError,
+  ViewTooLargeError,
+} from './errors.ts';
 export { exactBytes, itemOf, objectOf } from './item.ts';
 export { untilUpToDate } from './up-to-date.ts';
 export type { View, ViewChange, ViewItem, ViewKey } from './view.ts';
-export { SHARED } from './view-key.ts';
+export { isSingle, NODE, SHARED } from './view-key.ts';
 export { type HeldView, Views } from './views.ts';

@@ -260,12 +260,7 @@ export class ManagedView {
     this.#view.setUnavailable(this.#refusal?.why ?? offline);
   }
 
-  async #follow(
-    view: MemoryView,
-    acquire: AcquireClient,
-    place: Place,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #follow(view: MemoryView, acquire: AcquireClient, place: Place, signal: AbortSignal): Promise<void> {
     await this.#loading;
     if (signal.aborted) return;
     const { log, onGone, settledUpstream: upstream } = this.#options;

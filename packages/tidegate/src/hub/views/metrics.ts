@@ -28,7 +28,6 @@ export const viewCounters = (metrics: Metrics): ViewCounters => ({
   }),
   unfollowed: metrics.counter('tidegate_hub_view_unfollowed_watches_total', {
     help: 'Watches that the hub did not serve from a view because the client has used its share of followed views.',
-    labels: ['resource'],
   }),
 });
 

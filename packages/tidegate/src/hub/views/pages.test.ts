@@ -22,7 +22,11 @@ const page = (version: string, names: string[], next?: string): KubeList => {
 
 describe('PageAssembler', () => {
   const clock = new VirtualClock();
-  const assembler = () => new PageAssembler(clock, { perIdentity: 3_000, total: 6_000 }, (identity) => ({ identity, tenant: identity }));
+  const assembler = () =>
+    new PageAssembler(clock, { perIdentity: 3_000, total: 6_000 }, (identity) => ({
+      identity,
+      tenant: identity,
+    }));
   const names = (list: ReturnType<PageAssembler['add']>) => list?.items.map((item) => item.key);
 
   it('returns the list when the last page has arrived', () => {

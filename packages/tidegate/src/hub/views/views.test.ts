@@ -1,7 +1,7 @@
 import { type KubeList, type KubeObject, NODES, PODS, SECRETS } from '@tidegate/kube';
 import { answerJson, WIDGETS } from '@tidegate/kube/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TooManyViewsError, ViewTooLargeError } from './errors.ts';
+import { TooManyWatchesError, ViewTooLargeError } from './errors.ts';
 import { objectOf } from './item.ts';
 import { bearer, keyOfView, ViewsRig } from './testing/views-rig.ts';
 import type { View, ViewKey } from './view.ts';
@@ -26,7 +26,13 @@ const listOf = (version: string, ...items: KubeObject[]): KubeList => ({
 describe('Views', () => {
   let rig: ViewsRig;
   beforeEach(async () => {
-    rig = await new ViewsRig({ limits: { viewBytes: 5_000, lists: { perIdentity: 3, total: 6 }, bytes: { perIdentity: 6_000, total: 100_000 } } }).start();
+    rig = await new ViewsRig({
+      limits: {
+        viewBytes: 5_000,
+        lists: { perIdentity: 3, total: 6 },
+        bytes: { perIdentity: 6_000, total: 100_000 },
+      },
+    }).start();
   });
   afterEach(async () => {
     await rig.end();
@@ -379,7 +385,7 @@ describe('Views', () => {
       rig.server.put('a');
       const held = [0, 1, 2].map((i) => rig.views.private(selected(greedy, i), bearer('one')));
       await rig.until(() => followed(greedy) === 3);
-      expect(() => rig.views.private(selected(greedy, 3), bearer('one'))).toThrow(TooManyViewsError);
+      expect(() => rig.views.private(selected(greedy, 3), bearer('one'))).toThrow(TooManyWatchesError);
       const again = rig.views.private(selected(greedy, 0), bearer('one'));
       const other = rig.views.private(selected(app, 3), bearer('two'));
       await rig.until(() => followed(app) === 1);

@@ -21,7 +21,7 @@ import {
 } from '@tidegate/kube';
 import type { Holder } from '../shares/index.ts';
 import { description, type ViewDescription } from './description.ts';
-import { IdentityDroppedError, TooManyViewsError } from './errors.ts';
+import { IdentityDroppedError, TooManyWatchesError } from './errors.ts';
 import { DEFAULT_LIMITS, type ViewLimits, victims } from './eviction.ts';
 import { FollowedShares } from './followed-shares.ts';
 import { type AcquiredClient, IdentityClients } from './identity-clients.ts';
@@ -151,7 +151,7 @@ export class Views {
   }
 
   /**
-   * The view of one identity, which is followed with the credentials that the identity sent last. Throws TooManyViewsError if
+   * The view of one identity, which is followed with the credentials that the identity sent last. Throws TooManyWatchesError if
    * the client has used its share.
    */
   private(key: ViewKey, credentials: CredentialSource): HeldView {
@@ -276,8 +276,8 @@ export class Views {
     const held = managed.hold();
     if (!managed.follow(acquire) && !this.#followInstead(managed, acquire)) {
       held.release();
-      this.#counters.unfollowed.inc(labelsOf(key));
-      throw new TooManyViewsError(qualifiedName(key.resource));
+      this.#counters.unfollowed.inc({});
+      throw new TooManyWatchesError(qualifiedName(key.resource));
     }
     return held;
   }
