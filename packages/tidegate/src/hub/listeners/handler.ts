@@ -38,7 +38,7 @@ export class Handler {
   constructor(options: HandlerOptions) {
     this.#options = options;
     this.#requests = options.metrics.counter('tidegate_hub_requests_total', {
-      help: 'Number of client requests, by verb, resource and status code.',
+      help: 'Number of client requests, by verb, resource and status code. Resources that no response has shown to exist are counted as other.',
       labels: ['verb', 'resource', 'code'],
     });
   }
