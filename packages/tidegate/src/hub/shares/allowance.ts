@@ -12,7 +12,7 @@ export interface Account {
 export const UNLIMITED: Account = { resize: () => true, close: () => {} };
 
 /**
- * Counts what clients use at the moment and nobody can take away from them, for example open watches. An identity may use
+ * Counts what clients use at the moment and the hub does not take away from them, for example open watches. An identity may use
  * `perIdentity`. If all together use `total`, a tenant gets more only up to an equal share of it: what a greedy tenant uses
  * does not keep others from using theirs. The sum can exceed `total` for a while, until the uses of the greedy tenant end.
  */

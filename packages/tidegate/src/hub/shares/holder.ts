@@ -1,5 +1,5 @@
 /**
- * Who has caused what the hub keeps. The identity is a client; the tenant is all clients that one party can create: the
+ * The cause of something that the hub keeps. The identity is a client; the tenant is all clients that one party can create: the
  * service accounts of a namespace, or the tokens of a user.
  */
 export interface Holder {

@@ -3,7 +3,7 @@
  * all clients together would let one client push out what others need while no API server is reachable, so each client and
  * each tenant has a share. What belongs to the node itself, and shared views, are not in any share.
  *
- *   holder.ts     who has caused something: an identity, and the tenant that it belongs to
+ *   holder.ts     the cause of something: an identity, and the tenant that it belongs to
  *   fair-map.ts   a bounded map that evicts within the shares, for example of access decisions
  *   excess.ts     the same for things that live elsewhere, for example views
  *   allowance.ts  limits what is in use and cannot be evicted, for example open watches

@@ -34,7 +34,7 @@ export class FollowedShares {
   }
 
   /**
-   * Returns undefined if the client has no place left. Everybody has a place while no API server is reachable: only stored
+   * Returns undefined if the client has no place left. Every client has a place while no API server is reachable: only stored
    * views can be used then, and nothing else could answer.
    */
   enter(key: ViewKey, { bytes, online }: { bytes: number; online: boolean }): Place | undefined {
