@@ -101,7 +101,9 @@ it('gives a supervisor that has accepted the request more time', async () => {
   const child = await supervisor('');
   await answers(() => new Promise(() => {}));
   const lines: string[] = [];
-  expect(await stopCluster(state, (line) => lines.push(line), fast({ reached: [NOTICE, SILENCE] }))).toBe(true);
+  expect(await stopCluster(state, (line) => lines.push(line), fast({ reached: [NOTICE, SILENCE] }))).toBe(
+    true,
+  );
   expect(lines).toEqual([
     `waiting for the supervisor (pid ${child.pid}); it is ended if it is silent for 90 s`,
     `the supervisor (pid ${child.pid}) does not stop: it has been silent for 90 s; ending it`,
