@@ -59,8 +59,9 @@ export interface EmbeddedWithKinds extends Embedded {
 /** The same, with the CRDs of Tidegate installed. */
 export async function startEmbeddedWithKinds(): Promise<EmbeddedWithKinds> {
   const server = await startEmbedded();
-  const config = await loadConfig({ path: server.kubeconfig, env: {} });
-  const client = new KubeClient(config, { deadlineMs: PATIENCE_MS });
+  const client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }), {
+    deadlineMs: PATIENCE_MS,
+  });
   await installDefinitions(client, systemClock, new AbortController().signal);
   return {
     ...server,

@@ -58,7 +58,6 @@ export class TestCluster {
     });
     const path = join(directory, 'kubeconfig');
     server.writeAdminKubeconfig(path);
-    // Many requests at once take long on a busy machine.
     const client = new KubeClient(await loadConfig({ path, env: {} }), { deadlineMs: PATIENCE_MS });
     const informers = new Informers(client);
     const recorders: EventRecorder[] = [];
