@@ -7,11 +7,8 @@ import type { Listening } from '../../../packages/tidegate/src/dataplane/driver.
 import { askHttp2 } from '../../dataplane/support/client.ts';
 import { PATIENCE_MS } from '../../support/patience.ts';
 
-/**
- * Pause between two requests of a client. The clients send about five hundred requests per second. More would keep the
- * changes, which run in the same process, from their work.
- */
-const PAUSE_MS = 12;
+/** Pause between two requests of a client, so that other clients get processor time. */
+const PAUSE_MS = 4;
 const TIMEOUT_MS = PATIENCE_MS;
 
 interface TrafficOptions {
