@@ -39,10 +39,17 @@ import {
 import { PARTS } from '../../packages/tidegate/src/manager/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
+import { reservePort } from '../support/ports.ts';
 import { finish } from '../support/process.ts';
-import { eventually, type Manager, startManager } from './support.ts';
+import {
+  authorizationOf,
+  DEPLOY,
+  eventually,
+  type Manager,
+  startManager,
+  webhookObjects,
+} from './support.ts';
 
-const DEPLOY = join(import.meta.dirname, '../../deploy');
 const INGRESS_NGINX_IMAGE = 'registry.example/ingress-nginx/controller:v1.11.2';
 const GENERATE = join(import.meta.dirname, '../../scripts/generate-crds.js');
 
@@ -76,15 +83,18 @@ describe('the manager with only the permissions of its ServiceAccounts', () => {
       signal: stop.signal,
     });
     await kubectl.run(`apply --server-side -f ${DEPLOY}/crds -f ${DEPLOY}/manager.yaml`);
+    const webhook = { host: '127.0.0.1', port: await reservePort() };
+    await kubectl.apply(...(await webhookObjects(`https://127.0.0.1:${webhook.port}`)));
     await eventually(async () => (await aggregatedRules()).length > 0);
     for (const part of PARTS) {
-      const authorization = `Bearer ${await newToken(`tidegate-${part}`)}`;
+      const authorization = await authorizationOf(admin, `tidegate-${part}`);
       const account = new KubeClient({ ...config, credentials: fixedCredential({ authorization }) });
       accounts.push(account);
       managers.push(
         await startManager(account, {
           parts: [part],
           identity: part,
+          webhook,
           installDefinitions: false,
           leaderElection: true,
           log: collecting(forbidden),
@@ -101,16 +111,6 @@ describe('the manager with only the permissions of its ServiceAccounts', () => {
     await server.stop();
   });
 
-  async function newToken(name: string): Promise<string> {
-    const request = {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      metadata: { name, namespace: 'tidegate-system' },
-      spec: {},
-    };
-    const { status } = await admin.create<KubeObject>(SERVICE_ACCOUNTS, request, { subresource: 'token' });
-    return (status as { token: string }).token;
-  }
   async function aggregatedRules(): Promise<unknown[]> {
     const { rules } = await kubectl.json<{ rules?: unknown[] }>('get clusterrole tidegate-apps');
     return rules ?? [];

@@ -11,7 +11,8 @@ import { AdmissionServer, type ServerOptions } from './server.ts';
 
 const now = Date.now();
 const authorities = renewed([], now);
-const newCertificate = (): KeyPair => newServingCertificate(signerOf(authorities, now), ['127.0.0.1'], now);
+const newCertificate = (): KeyPair =>
+  newServingCertificate(signerOf(authorities, now, ''), ['127.0.0.1'], now);
 
 let server: AdmissionServer;
 let agent: Agent;

@@ -54,7 +54,7 @@ export function managerCommand(): Command {
         .argParser(parseParts)
         .default(ALL_PARTS, 'all'),
     )
-    .option('--install-crds', 'install or update the CRDs; without it, wait until they are installed')
+    .option('--install-crds', 'install or update the CRDs and the webhook configurations; without it, the files in deploy/ do')
     .option('--webhook-bind-address <address>', 'address of the admission webhook', parseAddress, '127.0.0.1')
     .option(
       '--webhook-port <number>',
