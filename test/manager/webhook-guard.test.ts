@@ -107,8 +107,8 @@ describe('with Kubernetes before 1.30', () => {
   it('reports configurations that do not exist, or have another authority', async () => {
     manager = await start(old);
     expect(problems.splice(0)).toEqual([
-      'ValidatingWebhookConfiguration tidegate does not exist: apply deploy/webhooks.yaml',
-      'MutatingWebhookConfiguration tidegate does not exist: apply deploy/webhooks.yaml',
+      'ValidatingWebhookConfiguration tidegate does not exist: apply deploy/webhooks-before-1.30.yaml',
+      'MutatingWebhookConfiguration tidegate does not exist: apply deploy/webhooks-before-1.30.yaml',
     ]);
     await manager.stop();
     await kubectl.apply(...(await withBundle('')));

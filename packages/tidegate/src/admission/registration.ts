@@ -45,12 +45,19 @@ export class Registration {
   async update(bundle: string, signal: AbortSignal): Promise<string[]> {
     const caBundle = Buffer.from(bundle).toString('base64');
     const problems: string[] = [];
-    for (const expected of await this.#expected())
-      problems.push(...(await this.#one(expected, caBundle, signal)));
+    const { client, rules, endpoint } = this.#options;
+    const conditions = await client.discovery.serves(POLICIES);
+    const file = conditions ? 'deploy/webhooks.yaml' : 'deploy/webhooks-before-1.30.yaml';
+    for (const expected of configurations(rules, endpoint, { conditions }))
+      problems.push(...(await this.#one(expected, { caBundle, file }, signal)));
     return problems;
   }
 
-  async #one(expected: Expected, caBundle: string, signal: AbortSignal): Promise<string[]> {
+  async #one(
+    expected: Expected,
+    { caBundle, file }: { caBundle: string; file: string },
+    signal: AbortSignal,
+  ): Promise<string[]> {
     const { client, installs, fieldManager } = this.#options;
     const { resource, object } = expected;
     const what = `${object.kind} ${CONFIGURATION_NAME}`;
@@ -61,27 +68,23 @@ export class Registration {
       await orAborted(client.patch(resource, NAME, 'apply', { ...object, webhooks }, options), signal);
       return [];
     }
-    if (live === undefined) return [`${what} does not exist: apply deploy/webhooks.yaml`];
-    const differences = differencesOf(live, object).map((difference) => `${what}: ${difference}`);
+    if (live === undefined) return [`${what} does not exist: apply ${file}`];
+    const differences = differencesOf(live, object).map(
+      (difference) => `${what}: ${difference}: apply ${file} of this version`,
+    );
     const patch = patchFor(live, object, caBundle);
     if (patch.length === 0) return differences;
     try {
       await orAborted(client.patch(resource, NAME, 'json', patch, { fieldManager, signal }), signal);
     } catch (error) {
-      if (isConflict(error)) return this.#one(expected, caBundle, signal); // Changed since it was read.
+      if (isConflict(error)) return this.#one(expected, { caBundle, file }, signal); // Changed since it was read.
       if (!isForbidden(error)) throw error;
-      return [
-        ...differences,
-        `${what}: the CA bundle or the conditions are not current: ${(error as Error).message}`,
-      ];
+      const why = `the CA bundle or the conditions are not current: apply ${file} as its first lines describe`;
+      return [...differences, `${what}: ${why} (${(error as Error).message})`];
     }
     return differences;
   }
 
-  async #expected(): Promise<Expected[]> {
-    const { client, rules, endpoint } = this.#options;
-    return configurations(rules, endpoint, { conditions: await client.discovery.serves(POLICIES) });
-  }
 }
 
 /** The CA bundle that API servers use now. Empty if there is none. */
@@ -131,7 +134,7 @@ function differencesOf(live: WebhookConfiguration, { webhooks }: Expected['objec
     ...missing.map(({ name }) => `webhook ${name} is missing`),
     ...unknown.map(({ name }) => `webhook ${name} is not a webhook of this version`),
     ...changed,
-  ].map((difference) => `${difference}: apply deploy/webhooks.yaml of this version`);
+  ];
 }
 
 function fixedFieldsOf({ clientConfig, ...webhook }: Webhook): Record<string, unknown> {
