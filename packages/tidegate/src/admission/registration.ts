@@ -84,7 +84,6 @@ export class Registration {
     }
     return differences;
   }
-
 }
 
 /** The CA bundle that API servers use now. Empty if there is none. */

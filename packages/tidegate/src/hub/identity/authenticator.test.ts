@@ -154,7 +154,7 @@ describe('the authenticator', () => {
     const asked: string[] = [];
     const { intercept } = server;
     server.intercept = (request, response) => {
-      asked.push(request.url ?? '');
+      asked.push(`${request.url}`);
       return intercept?.(request, response) ?? false;
     };
     const token = authority.issue({ expires: clock.now() + HOUR });
