@@ -50,8 +50,10 @@ export async function runWebhook(options: WebhookOptions, signal: AbortSignal): 
   try {
     const endpoint = options.endpoint ?? { url: `https://${authorityOf(host, server.port)}` };
     const registration = new Registration({ ...options, endpoint });
-    const register = async (): Promise<void> =>
-      options.onProblems?.(await registration.update(current.bundle, signal));
+    const register = async (): Promise<void> => {
+      const problems = await registration.update(current.bundle, signal);
+      options.onProblems?.(problems);
+    };
     await register();
     options.onReady?.();
     while (await period.sleep(PERIOD_MS, signal)) {
