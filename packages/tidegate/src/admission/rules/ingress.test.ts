@@ -213,6 +213,25 @@ describe('an Ingress of a class that Tidegate serves', () => {
     ]);
   });
 
+  it('is rejected with more than 1000 hosts', () => {
+    const many = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`h${i}.example.com/`, 'a:http']));
+    expect(review({ rules: many(1_000) })).toEqual([]);
+    expect(review({ rules: many(1_002) })).toEqual([
+      expect.stringMatching(
+        /^spec\.rules\[1000\]\.host: An Ingress can have 1000 hosts.* 2 fields exceed this/,
+      ),
+    ]);
+  });
+
+  it('is rejected with regular expressions as paths', () => {
+    const annotations = { 'nginx.ingress.kubernetes.io/use-regex': 'true' };
+    expect(review({ rules: { 'a.example.com/(a|b)': 'a:http' }, annotations })).toEqual([
+      expect.stringMatching(/^spec\.rules\[0\].* is a regular expression/),
+      expect.stringMatching(/^warning: .*use-regex/),
+    ]);
+  });
+
   it('gets a warning for missing Services and ports', () => {
     expect(review({ rules: { 'a.example.com/': 'nope:80' } })).toEqual([
       expect.stringMatching(/^warning: .*shop\/nope/),
