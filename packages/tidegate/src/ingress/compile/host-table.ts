@@ -98,8 +98,9 @@ export class HostTable {
     const holder = this.#owners.holderOf(host);
     if (holder === undefined)
       return namespaces.some((namespace) => this.#owners.explain(host, namespace) === undefined);
-    // The owner no longer names the host, so its claim will move to a namespace that may have it.
+    // The owner no longer names the host, so its claim will move to a namespace that may have it, or be reserved.
     return (
+      holder.reservedUntil === undefined &&
       this.#claimsTo(host).every(({ ingress }) => ingress.namespace !== holder.namespace) &&
       namespaces.some((namespace) => this.#owners.explain(host, namespace)?.reason !== 'HostNotAllowed')
     );
