@@ -123,6 +123,22 @@ describe('an Ingress of a class that Tidegate serves', () => {
     );
   });
 
+  it('cannot use a host that is reserved for another namespace, but its namespace can', () => {
+    const { spec, ...claim } = hostClaim('a.example.com', 'bank');
+    const claims = [{ ...claim, spec: { ...spec, reservedUntil: '2026-06-02T00:00:00.000Z' } }];
+    expect(review({ rules }, { claims })).toEqual([
+      `spec.rules[0].host: Host a.example.com is reserved for namespace bank until 2026-06-02T00:00:00.000Z, because it belonged to this namespace. To end that, an administrator can delete HostClaim ${claim.metadata.name}.`,
+    ]);
+    const services = [service('a', undefined, 'bank')];
+    expect(review({ rules, namespace: 'bank' }, { claims, services })).toEqual([]);
+  });
+
+  it('cannot use a wildcard above a public suffix, unless the class allows it', () => {
+    const wild = { rules: { '*.co.uk/': 'a:http' } };
+    expect(review(wild)).toEqual([expect.stringContaining('co.uk is a public suffix')]);
+    expect(review(wild, { policy: { publicSuffixWildcards: 'Allow' } })).toEqual([]);
+  });
+
   it('cannot use a host of a class that shares the address', () => {
     const claims = [hostClaim('a.example.com', 'bank', { since: 60, className: 'silver' })];
     expect(review({ rules }, { claims })).toEqual([]);

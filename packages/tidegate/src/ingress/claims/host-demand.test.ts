@@ -48,6 +48,8 @@ test('hosts beyond the limit of an Ingress are not wanted, also if it closes the
   const many = named('shop', ...hosts);
   expect(demand.put(many).size).toBe(1_000);
   const annotations = { 'nginx.ingress.kubernetes.io/auth-url': 'http://a' };
-  expect(demand.put({ ...many, metadata: { ...many.metadata, name: 'closed', annotations } }).size).toBe(1_000);
+  expect(demand.put({ ...many, metadata: { ...many.metadata, name: 'closed', annotations } }).size).toBe(
+    1_000,
+  );
   expect(demand.namespacesOf('gold/h1000.io')).toEqual([]);
 });

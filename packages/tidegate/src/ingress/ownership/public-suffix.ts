@@ -5,10 +5,10 @@ import type { HostName } from '../model.ts';
 const ANY = '0';
 
 /**
- * The domain of a wildcard directly above public suffixes or the names that are registered there: `com` for `*.com`, `co.uk` for
- * `*.co.uk`. Undefined for other hosts. Any user of the Internet can register such names, so a claim to the wildcard would cover hosts of every
- * other tenant. Suffixes of companies count (`*.github.io`), and so does every name without a dot (`*.internal`), as the
- * Public Suffix List defines it.
+ * The domain of a wildcard directly above public suffixes or the names that are registered there: `com` for `*.com`,
+ * `co.uk` for `*.co.uk`. Undefined for other hosts. Any user of the Internet can register such names, so a claim to the
+ * wildcard would cover hosts of every other tenant. Suffixes of companies count (`*.github.io`), and so does every name
+ * without a dot (`*.internal`), as the Public Suffix List defines it.
  */
 export function publicSuffixBelow(host: HostName): string | undefined {
   if (!host.startsWith('*.')) return undefined;
