@@ -18,8 +18,10 @@ it is meant to exclude:
 
 They are refused with every prefix, because ingress-nginx can be configured to use another prefix, and because other controllers
 use the same names for the same purposes. Unknown names are refused, also with every prefix, if they begin with \`auth-\`,
-\`basic-auth-\`, \`jwt-\`, \`limit-\`, \`rate-limit-\` or \`global-rate-limit-\`, end with \`-source-range\`, or contain \`snippet\`,
-\`modsecurity\`, or a word like \`whitelist\` or \`deny-list\`.`;
+\`basic-auth-\`, \`jwt-\`, \`limit-\`, \`rate-limit-\` or \`global-rate-limit-\`, end with \`-source-range\`, contain \`snippet\`, \`modsecurity\`
+or a word like \`whitelist\` or \`deny-list\`, or have one of the words \`waf\`, \`wafv2\`, \`oauth\`, \`oauth2\`, \`oidc\`, \`mtls\`, \`firewall\` and
+\`cidrs\`. Protections of other controllers under other names, for example middlewares and plugins, are not recognized: check
+the annotations of an Ingress before you move it to a class of Tidegate.`;
 
 const IGNORED_TEXT = `Tidegate does without them. Admission warns about them, and the Ingress has an event with the reason \`AnnotationIgnored\`. The
 same applies to unknown names with the prefix of ingress-nginx.

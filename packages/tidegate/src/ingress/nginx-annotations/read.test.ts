@@ -56,6 +56,7 @@ describe('annotations of ingress-nginx', () => {
   const UNKNOWN = [
     ...['auth-new', 'limit-new', 'rate-limit', 'any-source-range', 'location-snippets', 'modsecurity-new'],
     ...['basic-auth-secret', 'jwt-key', 'whitelist', 'ip-deny-list', 'Auth-Url'],
+    ...['waf', 'wafv2-acl-arn', 'inbound-cidrs', 'oauth', 'enable-oidc'],
   ];
 
   it.each([
@@ -70,7 +71,13 @@ describe('annotations of ingress-nginx', () => {
   });
 
   it('are ignored without a word with another prefix if they protect nothing', () => {
-    const harmless = { 'rewrite-target': '/', author: 'me', 'proxy-body-size': '1m', 'cluster-issuer': 'x' };
+    const harmless = {
+      'rewrite-target': '/',
+      author: 'me',
+      'proxy-body-size': '1m',
+      'cluster-issuer': 'x',
+      oauthor: 'x',
+    };
     expect(read(harmless, 'example.com/')).toMatchObject({ refused: [], ignored: [] });
     expect(read({ 'auth-url': 'x' }, '').refused).toEqual([]);
   });

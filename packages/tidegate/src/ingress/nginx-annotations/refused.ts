@@ -95,10 +95,13 @@ export const REFUSED: ReadonlyMap<string, Refused> = new Map([
 
 /**
  * Names that are in no table, but look as if they protect something: what is not understood is refused. Other controllers
- * have, for example, `basic-auth-secret`, `jwt-key`, `location-snippets` or `deny-list`.
+ * have, for example, `basic-auth-secret`, `jwt-key`, `location-snippets`, `deny-list`, `wafv2-acl-arn` or `inbound-cidrs`.
  */
-const SUSPICIOUS =
-  /^(?:auth|basic-auth|jwt|limit|rate-limit|global-rate-limit)(?:-|$)|-source-range$|(?:white|black|allow|deny)-?list|snippet|modsecurity/;
+const SUSPICIOUS = [
+  /^(?:auth|basic-auth|jwt|limit|rate-limit|global-rate-limit)(?:-|$)/,
+  /-source-range$|(?:white|black|allow|deny)-?list|snippet|modsecurity/,
+  /(?:^|[.-])(?:waf|wafv2|oauth|oauth2|oidc|mtls|firewall|cidrs)(?:[.-]|$)/,
+];
 
 const UNKNOWN: Refused = {
   asks: 'a protection that Tidegate does not know',
@@ -108,4 +111,4 @@ const UNKNOWN: Refused = {
 
 /** The entry of a name, which is written without its prefix; undefined if nothing suggests that it protects something. */
 export const refusedByName = (name: string): Refused | undefined =>
-  REFUSED.get(name) ?? (SUSPICIOUS.test(name) ? UNKNOWN : undefined);
+  REFUSED.get(name) ?? (SUSPICIOUS.some((each) => each.test(name)) ? UNKNOWN : undefined);

@@ -8,7 +8,15 @@ const refuse = (host: string, policy?: IngressClassPolicy['spec'], claims = new 
   refusalOf({ className: 'gold', classNames: ['gold'], host, namespace: 'shop' }, claims, policy);
 
 describe('a wildcard above a public suffix', () => {
-  it.each(['*.com', '*.co.uk', '*.github.io', '*.internal', '*.kawasaki.jp'])('%s is refused', (host) => {
+  it.each([
+    '*.com',
+    '*.co.uk',
+    '*.github.io',
+    '*.internal',
+    '*.kawasaki.jp',
+    '*.xn--p1ai',
+    '*.xn--55qx5d.cn',
+  ])('%s is refused', (host) => {
     expect(refuse(host)).toEqual({
       reason: 'HostNotAllowed',
       message: `Namespace shop may not use host ${host} with IngressClass gold: ${host.slice(2)} is a public suffix, and the wildcard would cover the hosts of others. Name the hosts, or ask an administrator to set publicSuffixWildcards: Allow in IngressClassPolicy gold.`,
