@@ -86,7 +86,7 @@ class Reading {
   readonly #claims = new Map<HostName, Draft>();
   readonly #problems: IngressProblem[];
   /** The fields with hosts beyond the limit. */
-  readonly #leftOut: string[] = [];
+  readonly #leftOut = new Set<string>();
 
   constructor(ingress: Ingress) {
     this.#ingress = ingress;
@@ -217,7 +217,7 @@ class Reading {
   #claim(host: HostName, field: string): Draft | undefined {
     const known = this.#claims.get(host);
     const isLeftOut = known?.isLeftOut ?? this.#claims.size >= MOST_HOSTS;
-    if (isLeftOut) this.#leftOut.push(field);
+    if (isLeftOut) this.#leftOut.add(field);
     const claim = known ?? {
       ingress: this.#identity,
       field,
@@ -234,18 +234,19 @@ class Reading {
 
   /** An entry of `tls` beyond the limit. Its Secret is not read. */
   #leaveOut({ hosts = [] }: { hosts?: string[] }, index: number): void {
-    this.#leftOut.push(`spec.tls[${index}]`);
+    const field = `spec.tls[${index}]`;
+    this.#leftOut.add(field);
     if (!this.#options.closes) return;
     for (const written of hosts) {
       const host = writtenHost(written);
-      if (host !== undefined && host !== '') this.#claim(host, `spec.tls[${index}]`);
+      if (host !== undefined && host !== '') this.#claim(host, field);
     }
   }
 
   #reportLeftOut(): void {
     const [first] = this.#leftOut;
     if (first === undefined) return;
-    const message = `An Ingress can have ${MOST_HOSTS} hosts, and as many entries of spec.tls. ${this.#leftOut.length} fields exceed this, and are ignored: write them in other Ingresses.`;
+    const message = `An Ingress can have ${MOST_HOSTS} hosts, and as many entries of spec.tls. ${this.#leftOut.size} fields exceed this, and are ignored: write them in other Ingresses.`;
     this.#problems.push(ingressProblem('TooManyHosts', first, message));
   }
 }

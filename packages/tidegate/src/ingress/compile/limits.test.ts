@@ -42,6 +42,13 @@ describe('an Ingress with too many hosts', () => {
     expect(read.problems).toEqual([problem(`spec.tls[${MOST}]`, 19_000)]);
   });
 
+  it('closes the hosts of entries of tls beyond the limit, if it asks for a protection', () => {
+    const tls = Array.from({ length: 1_500 }, (_, index) => ({ hosts: [`h${index}.example.com`, ''] }));
+    const { claims, problems } = readIngress(ingress({ tls, annotations: AUTH }));
+    expect(claims.get('h1400.example.com')).toMatchObject({ closesHost: true, isLeftOut: true });
+    expect(problems.at(-1)).toEqual(problem(`spec.tls[${MOST}]`, 500));
+  });
+
   it('can name a host again that it has', () => {
     const { problems } = readIngress({
       ...named(hosts(MOST)),
