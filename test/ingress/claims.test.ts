@@ -19,8 +19,6 @@ beforeAll(async () => {
 afterEach(async () => {
   await world.clear();
   await world.client.deleteCollection(INGRESS_CLASS_POLICIES);
-  // Claims of hosts that no Ingress names any more are reserved.
-  await world.client.deleteCollection(HOST_CLAIMS);
   await claimsAre();
 });
 afterAll(async () => {
