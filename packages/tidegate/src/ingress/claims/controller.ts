@@ -58,6 +58,9 @@ export function hostClaims(context: IngressContext, classes: ClassTable): HostCl
   const policies = informers.for(INGRESS_CLASS_POLICIES);
   const demand = new HostDemand();
   const claims = new ClaimIndex();
+  /** UIDs of claims that were deleted while writes are on their way. The response to a write can arrive after that event. */
+  const deleted = new Set<string>();
+  let writes = 0;
   /** Keys that were queued at the start and are not recorded yet. */
   const first = new Set<string>();
   let settled = (): void => {};
@@ -126,10 +129,22 @@ export function hostClaims(context: IngressContext, classes: ClassTable): HostCl
     }
   }
 
+  /** Enters the result of a write. */
+  async function written(write: () => Promise<HostClaim>): Promise<void> {
+    writes++;
+    try {
+      const object = await write();
+      if (deleted.has(`${object.metadata.uid}`)) claims.remove(`${object.metadata.name}`);
+      else claims.put(ownershipOf(object));
+    } finally {
+      if (--writes === 0) deleted.clear();
+    }
+  }
+
   async function add(object: HostClaim, signal: AbortSignal): Promise<void> {
     const { host, ingressClassName: className, namespace } = object.spec;
     try {
-      claims.put(ownershipOf(await client.create(HOST_CLAIMS, object, { signal })));
+      await written(() => client.create(HOST_CLAIMS, object, { signal }));
       log.info({ host, class: className, namespace }, 'recorded the claim of a namespace to a host');
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
@@ -169,7 +184,7 @@ export function hostClaims(context: IngressContext, classes: ClassTable): HostCl
     const { name, uid, resourceVersion } = before;
     const object = { ...newHostClaim(spec), metadata: { name, uid, resourceVersion } };
     try {
-      claims.put(ownershipOf(await client.update(HOST_CLAIMS, object, { signal })));
+      await written(() => client.update(HOST_CLAIMS, object, { signal }));
     } catch (error) {
       if (!isNotFound(error) && !isConflict(error)) throw error;
       const existing = await client.get(HOST_CLAIMS, { name }, { signal }).catch(undefinedIfGone);
@@ -246,6 +261,7 @@ export function hostClaims(context: IngressContext, classes: ClassTable): HostCl
       onDelete: (object) => {
         const claim = ownershipOf(object as HostClaim);
         claims.remove(claim.name, claim.uid);
+        if (writes > 0) deleted.add(`${claim.uid}`);
         enqueue(concernedBy(claim));
       },
     });
