@@ -57,7 +57,7 @@ const contextOf = ({ certificate, key }: KeyPair): SecureContext =>
 
 /** Calls `done` when the first message of the client is complete. Its bytes are still in the socket then. */
 function waitForHello(socket: Socket, done: (isNamed: boolean) => void): void {
-  let received = Buffer.alloc(0);
+  let received: Buffer = Buffer.alloc(0);
   const limit = setTimeout(() => socket.destroy(), CLIENT_HEADERS_MS);
   const forget = (): void => {
     clearTimeout(limit);
