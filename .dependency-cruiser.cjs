@@ -15,6 +15,9 @@ const LAYERS = [
   'approval',
   'manager',
   'hub',
+  'install',
+  'check',
+  'enroll',
   'supervisor',
   'cli',
 ];

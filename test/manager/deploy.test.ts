@@ -75,7 +75,7 @@ describe('the manager with only the permissions of its ServiceAccounts', () => {
       metrics: new Metrics(),
       signal: stop.signal,
     });
-    await kubectl.run(`apply --server-side -f ${DEPLOY}/crds -f ${DEPLOY}/manager.yaml`);
+    await kubectl.run(`apply --server-side -k ${DEPLOY}/base`);
     await eventually(async () => (await aggregatedRules()).length > 0);
     for (const part of PARTS) {
       const authorization = `Bearer ${await newToken(`tidegate-${part}`)}`;
@@ -367,7 +367,7 @@ describe('the manager with only the permissions of its ServiceAccounts', () => {
     const { spec } = await admin.get(DEPLOYMENTS, { name: router, namespace: 'ingress-nginx' });
     expect(spec?.template.spec?.containers[0]?.image).toBe('tidegate');
     // The administrator enables ingress-nginx, and the YurtIngress selects it.
-    await kubectl.run(`apply -f ${DEPLOY}/ingress-nginx.yaml`);
+    await kubectl.run(`apply -f ${DEPLOY}/overlays/ingress-nginx/ingress-nginx.yaml`);
     await kubectl.apply(yurtIngress({ ingress_controller_flavor: 'ingress-nginx' }));
     expect(await mayRead('list secrets', 'tidegate-ingress-nginx')).toBe(true);
     expect(await mayRead('update leases -n ingress-nginx', 'tidegate-ingress-nginx')).toBe(true);

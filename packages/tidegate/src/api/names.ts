@@ -128,8 +128,10 @@ export const SERVICE_CLIENT_USER_AGENTS: readonly string[] = [
   ...INGRESS_CONTROLLER_USER_AGENTS,
 ];
 
+/** Environment variable of the manager: the namespace that it is installed in. */
+const NAMESPACE_VARIABLE = 'TIDEGATE_NAMESPACE';
 /** Namespace of Tidegate's own objects. Only cluster administrators should have write access. */
-export const SYSTEM_NAMESPACE = 'tidegate-system';
+export const SYSTEM_NAMESPACE = process.env[NAMESPACE_VARIABLE] || 'tidegate-system';
 /**
  * Namespace of routers. It is not that of Tidegate itself: an account that may create pods in a namespace can use every
  * ServiceAccount in it.

@@ -37,7 +37,7 @@ export function refusalOf(router: L7Router, routerImage: string, policy: RouterP
   const { driver } = router.spec;
   const { image, namespace, addresses = [] } = workloadOf(router);
   if (!isOwnProgram(driver) && policy.ingressNginxImage === undefined)
-    return `spec.driver: ${driver} is not enabled, because it reads all Secrets of the cluster: start the manager with --ingress-nginx-image, and apply deploy/ingress-nginx.yaml`;
+    return `spec.driver: ${driver} is not enabled, because it reads all Secrets of the cluster: start the manager with --ingress-nginx-image, and apply deploy/overlays/ingress-nginx`;
   if (!namespacesOf(policy).includes(namespace))
     return `spec.workload.namespace: routers may run in the namespaces ${namespacesOf(policy).join(', ')}, not in ${namespace}: choose one of these, or start the manager with --allow-router-namespace`;
   const fallback = defaultImageOf(router, routerImage, policy);
