@@ -21,6 +21,8 @@ export const ZONE_LABEL = 'topology.kubernetes.io/zone';
 export const WRITTEN_ANNOTATION = 'pools.tidegate.io/written';
 /** On a node: what the controller of OpenYurt set. Read and removed when a cluster migrates from OpenYurt. */
 export const OPENYURT_WRITTEN_ANNOTATION = 'nodepool.openyurt.io/previous-attributes';
+/** On a node: the version of its hub, which the hub writes when it reaches an API server. */
+export const HUB_VERSION_ANNOTATION = 'hub.tidegate.io/version';
 /** On a NodePool or NodeGroup: the addresses that serving certificates of its nodes may contain. */
 export const NODE_ADDRESSES_ANNOTATION = 'pools.tidegate.io/node-addresses';
 /** On a NodePool: fields that do not exist in the version that it was converted to. */

@@ -1,13 +1,28 @@
 /**
  * Installs, upgrades and removes Tidegate on a cluster.
  *
- * There is one source for the objects of an installation: the templates of the Helm chart in deploy/chart, and the list of
- * values in values.ts. From these come the values file and the schema of the chart (chart-files.ts), the kustomize base and
- * its overlays (overlays.ts), and what `tidegate install` applies. scripts/generate-deploy.js writes the generated files.
+ * There is one source for the objects of an installation: the templates of the Helm chart in deploy/chart (chart.ts,
+ * render.ts), and the list of values (values.ts, set-values.ts). From these come the values file and the schema of the chart
+ * (chart-files.ts), the kustomize base and its overlays (overlays.ts), and what `tidegate install` applies.
+ * scripts/generate-deploy.js writes the generated files.
+ *
+ * One `tidegate install`:
+ *   1. `prepareInstall` (prepare.ts) merges the values, renders the objects, replaces versions that the API server does not
+ *      have (adapt.ts), and sends all objects as a dry run (plan.ts). refusals.ts says what the installation would break.
+ *   2. The command prints the plan. If there is a refusal, it ends here, and nothing has changed.
+ *   3. `applyPlan` (apply-plan.ts) applies the objects in order, between two writes of the inventory (inventory.ts).
+ *   4. `untilReady` (ready.ts) waits for the manager and says what it waits for.
+ *
+ * `tidegate uninstall` says what is lost (losses.ts) and removes everything in the reverse order (remove.ts). The rules of
+ * version skew are in versions.ts.
  */
-export { type Chart, inOrder, objectsOf, readChart } from './chart.ts';
+export { applyPlan } from './apply-plan.ts';
+export { type Chart, objectsOf, readChart } from './chart.ts';
 export { valuesFile, valuesSchema } from './chart-files.ts';
 export { InstallError } from './error.ts';
+export { foreignControllers } from './foreign.ts';
+export { findInventories, type Inventory, nameOf, readInventory, textOf } from './inventory.ts';
+export { customObjects, lossesText, nodesWithHub } from './losses.ts';
 export {
   BASE_SETTINGS,
   baseFiles,
@@ -16,14 +31,10 @@ export {
   OVERLAYS,
   overlayFiles,
 } from './overlays.ts';
-export { renderTemplate } from './render.ts';
-export {
-  changedValues,
-  checkValues,
-  defaultValues,
-  type Values,
-  valueAt,
-  withSettings,
-  withStored,
-} from './set-values.ts';
-export { type ValueDefinition, valueDefinitions } from './values.ts';
+export type { Plan } from './plan.ts';
+export { defaultObjects, type Prepared, prepareInstall } from './prepare.ts';
+export { PART_OF_SELECTOR, problemOf, untilReady, whatIsMissing } from './ready.ts';
+export { removeAll } from './remove.ts';
+export { defaultValues, type Values, withSettings } from './set-values.ts';
+export { valueDefinitions } from './values.ts';
+export { skewProblem } from './versions.ts';

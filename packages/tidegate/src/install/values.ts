@@ -15,6 +15,7 @@ export interface ValueDefinition {
   readonly minimum?: number;
 }
 
+/** Each part takes 70 MB in an empty cluster (Node itself takes 45). A limit leaves room for the caches of a large cluster. */
 const part = (name: string, replicas: number, memory: string): ValueDefinition[] => [
   {
     path: `replicas.${name}`,
@@ -78,10 +79,10 @@ export const valueDefinitions = (version: string): readonly ValueDefinition[] =>
     description:
       'Whether the namespace of Tidegate is one of the objects. `tidegate install` and the kustomize base set it; with Helm, use --create-namespace instead.',
   },
-  ...part('admission', 2, '128Mi'),
-  ...part('pools', 1, '128Mi'),
-  ...part('routers', 1, '128Mi'),
-  ...part('apps', 1, '128Mi'),
+  ...part('admission', 2, '96Mi'),
+  ...part('pools', 1, '96Mi'),
+  ...part('routers', 1, '96Mi'),
+  ...part('apps', 1, '96Mi'),
   {
     path: 'affinity',
     type: 'object',
