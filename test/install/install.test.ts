@@ -2,18 +2,11 @@
  * `tidegate install`, `upgrade` and `uninstall` on a cluster whose nodes run the manager in pods, with the permissions of the
  * installation and no others. The tests are one story, in order.
  */
-import {
-  CONFIG_MAPS,
-  DEPLOYMENTS,
-  isNotFound,
-  NAMESPACES,
-  NODES,
-  type Resource,
-} from '@tidegate/kube';
+import { CONFIG_MAPS, DEPLOYMENTS, isNotFound, NAMESPACES, NODES, type Resource } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { L7_ROUTERS, NODE_POOLS, YURT_INGRESSES } from '../../packages/tidegate/src/api/index.ts';
-import { eventually } from '../support/cluster.ts';
+import { eventually } from '../manager/support.ts';
 import { finish, TestProcess } from '../support/process.ts';
 import { PROGRAM } from '../support/repository.ts';
 import { EmptyCluster } from './cluster.ts';

@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   install: async () => (await import('./install.ts')).installCommand(),
   upgrade: async () => (await import('./install.ts')).upgradeCommand(),
   uninstall: async () => (await import('./uninstall.ts')).uninstallCommand(),
+  check: async () => (await import('./check.ts')).checkCommand(),
   get: async () => (await import('./get.ts')).getCommand(),
   describe: async () => (await import('./describe.ts')).describeCommand(),
   trace: async () => (await import('./trace.ts')).traceCommand(),

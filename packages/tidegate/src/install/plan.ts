@@ -38,6 +38,8 @@ export interface PlanOptions {
   signal?: AbortSignal;
 }
 
+const AT_ONCE = 8;
+
 /** `objects` are in the order of creation. */
 export async function planChanges(
   client: KubeClient,
@@ -48,10 +50,13 @@ export async function planChanges(
   const problems: string[] = [];
   const steps: Step[] = [];
   const willExist = new Set(objects.filter(({ kind }) => kind === 'Namespace').map((o) => o.metadata.name));
-  for (const object of objects) {
-    const outcome = await planObject(client, object, willExist, options);
-    if (typeof outcome === 'string') problems.push(outcome);
-    else steps.push(outcome);
+  // The lookup of one object does not depend on another; a few at a time take less time than one after the other.
+  for (let next = 0; next < objects.length; next += AT_ONCE) {
+    const some = objects.slice(next, next + AT_ONCE);
+    const outcomes = await Promise.all(some.map((each) => planObject(client, each, willExist, options)));
+    for (const outcome of outcomes)
+      if (typeof outcome === 'string') problems.push(outcome);
+      else steps.push(outcome);
   }
   const names = new Set(objects.map((object) => identityOf(nameOf(object))));
   const removals = (inventory?.objects ?? []).filter((name) => !names.has(identityOf(name)));
