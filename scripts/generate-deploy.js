@@ -12,7 +12,7 @@ const MADE = 'Made by scripts/generate-deploy.js from packages/tidegate/src/inst
 const GENERATED = ['base', 'overlays', 'chart/crds'];
 
 async function generated() {
-  const install = await loadSource('install/index.ts');
+  const install = await loadSource('install/generate.ts');
   const { version } = JSON.parse(await readFile(join(ROOT, 'packages/tidegate/package.json'), 'utf8'));
   const definitions = install.valueDefinitions(version);
   const crds = (await readdir(join(DEPLOY, 'crds'))).filter((name) => name !== 'kustomization.yaml').sort();

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { get } from 'node:http';
 import { Command } from 'commander';
 import type { CheckReport, Finding } from '../check/index.ts';
@@ -35,6 +36,8 @@ Examples:
 
 async function run(options: Options): Promise<void> {
   const stop = new AbortController();
+  // Many requests at the same time listen to it.
+  setMaxListeners(0, stop.signal);
   void untilStopped().then(() => stop.abort());
   try {
     const { checksFor, hasErrors, runChecks } = await import('../check/index.ts');

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { systemClock } from '@tidegate/kube';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
@@ -83,6 +84,8 @@ const withOptions = (command: Command): Command =>
 
 async function run(options: Options, upgrade: boolean): Promise<void> {
   const stop = new AbortController();
+  // Many requests at the same time listen to it.
+  setMaxListeners(0, stop.signal);
   void untilStopped().then(() => stop.abort());
   const progress = new Progress(process.stderr);
   try {

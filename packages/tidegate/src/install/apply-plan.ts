@@ -88,7 +88,7 @@ function isEstablished({ status }: KubeObject): boolean {
   return (conditions ?? []).some(({ type, status }) => type === 'Established' && status === 'True');
 }
 
-/** Deletes an object. An object that does not exist, also because its kind does not, is no error. */
+/** Deletes an object. Returns false if it does not exist, also because its kind does not. */
 export async function deleteNamed(
   client: KubeClient,
   { apiVersion, kind, namespace, name }: ObjectName,

@@ -18,23 +18,19 @@
  */
 export { applyPlan } from './apply-plan.ts';
 export { type Chart, objectsOf, readChart } from './chart.ts';
-export { valuesFile, valuesSchema } from './chart-files.ts';
-export { InstallError } from './error.ts';
+export { valuesSchema } from './chart-files.ts';
 export { foreignControllers } from './foreign.ts';
-export { findInventories, type Inventory, nameOf, readInventory, textOf } from './inventory.ts';
+export { nameOf, readInventory, textOf } from './inventory.ts';
 export { customObjects, lossesText, nodesWithHub } from './losses.ts';
 export {
   BASE_SETTINGS,
-  baseFiles,
   DEFAULT_NAMESPACE,
-  definitionsKustomization,
   OVERLAYS,
-  overlayFiles,
 } from './overlays.ts';
 export type { Plan } from './plan.ts';
 export { defaultObjects, type Prepared, prepareInstall } from './prepare.ts';
-export { PART_OF_SELECTOR, problemOf, untilReady, whatIsMissing } from './ready.ts';
+export { PART_OF_SELECTOR, untilReady, whatIsMissing } from './ready.ts';
 export { removeAll } from './remove.ts';
-export { defaultValues, type Values, withSettings } from './set-values.ts';
+export { defaultValues, withSettings } from './set-values.ts';
 export { valueDefinitions } from './values.ts';
 export { skewProblem } from './versions.ts';

@@ -1,7 +1,7 @@
 /**
  * Removes Tidegate. The order matters: webhooks first, because they would block changes without a manager; then the custom
  * resources, while the controllers can still clean up; then the manager; then what is left, without waiting for finalizers
- * that nobody would remove any more.
+ * that no controller would remove any more.
  */
 import { type Clock, isNotFound, type KubeClient, PODS, type Resource, sleep } from '@tidegate/kube';
 import { ROUTER_LABEL } from '../api/index.ts';
@@ -91,7 +91,7 @@ async function untilStopped(
   }
 }
 
-/** Without a manager, nobody removes finalizers, and objects could never be deleted. */
+/** Without a manager, no controller removes finalizers, and objects could never be deleted. */
 async function releaseFinalizers(client: KubeClient, { keepCrds, signal }: RemoveOptions): Promise<void> {
   for (const { resource, objects } of await customObjects(client, signal))
     for (const { metadata } of objects) {
