@@ -74,10 +74,12 @@ async function planObject(
   try {
     const resource = await client.discovery.forObject(object);
     const target = { name: object.metadata.name ?? '', namespace: object.metadata.namespace };
-    const live = await client.get(resource, target, { signal }).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    });
+    const read = (): Promise<KubeObject | undefined> =>
+      client.get(resource, target, { signal }).catch((error: unknown) => {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      });
+    const live = await read();
     if (live === undefined && namespaces.has(target.namespace) && !(await namespaceExists(client, target)))
       return { object, resource, action: 'create', fields: [] };
     const result = await client.patch(resource, target, 'apply', object, {
@@ -88,6 +90,9 @@ async function planObject(
     });
     if (live === undefined) return { object, resource, action: 'create', fields: [] };
     const fields = changedFields(bare(live), bare(result));
+    // Another program has written it between the two requests, for example the leader its lease: look again.
+    if (fields.length > 0 && (await read())?.metadata.resourceVersion !== live.metadata.resourceVersion)
+      return planObject(client, object, namespaces, { force, signal });
     return { object, resource, action: fields.length === 0 ? 'keep' : 'change', fields };
   } catch (error) {
     if (error instanceof UnknownKindError)
