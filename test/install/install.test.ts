@@ -132,7 +132,7 @@ describe('the manager', () => {
         metadata: { name: 'other' },
         spec: { pools: [{ name: 'shop' }] },
       }),
-    ).rejects.toThrow(/denied the request/);
+    ).rejects.toThrow(/pool shop already belongs to YurtIngress doors/);
   });
 });
 

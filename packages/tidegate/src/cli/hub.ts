@@ -36,6 +36,7 @@ interface Options {
 
 export function hubCommand(): Command {
   return new Command('hub')
+    .enablePositionalOptions()
     .description(
       'Run the hub of a node: a proxy to the API servers that also serves while they are unreachable',
     )
