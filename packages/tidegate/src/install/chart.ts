@@ -37,10 +37,15 @@ export function objectsOf(chart: Chart, input: Omit<RenderInput, 'version'>): Ku
   return inOrder([...chart.definitions, ...rendered]);
 }
 
-/** What other kinds need comes first. Kinds that are not in the list come last. */
+/**
+ * What other kinds need comes first. Kinds that are not in the list come last: webhooks among them, because rules that fail closed
+ * would block changes until the manager answers.
+ */
 const ORDER = [
   'Namespace',
   'CustomResourceDefinition',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
   'ServiceAccount',
   'Secret',
   'ConfigMap',

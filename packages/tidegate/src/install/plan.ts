@@ -82,7 +82,8 @@ async function planObject(
     const live = await read();
     if (live === undefined && namespaces.has(target.namespace) && !(await namespaceExists(client, target)))
       return { object, resource, action: 'create', fields: [] };
-    const result = await client.patch(resource, target, 'apply', object, {
+    const wanted = live === undefined ? object : withConditionsOf(object, live);
+    const result = await client.patch(resource, target, 'apply', wanted, {
       fieldManager: FIELD_MANAGER,
       dryRun: true,
       force,
@@ -93,8 +94,10 @@ async function planObject(
     // Another program has written it between the two requests, for example the leader its lease: look again.
     if (fields.length > 0 && (await read())?.metadata.resourceVersion !== live.metadata.resourceVersion)
       return planObject(client, object, namespaces, { force, signal });
-    return { object, resource, action: fields.length === 0 ? 'keep' : 'change', fields };
+    return { object: wanted, resource, action: fields.length === 0 ? 'keep' : 'change', fields };
   } catch (error) {
+    if (error instanceof UnknownKindError && object.kind.startsWith('ValidatingAdmissionPolicy'))
+      return `${name}: the API server is older than 1.30: follow docs/guides/install.md#kubernetes-before-130`;
     if (error instanceof UnknownKindError)
       return `${name}: ${error.message}. Install what provides it first, or leave the object out with --set`;
     if (isConflict(error))
@@ -102,6 +105,21 @@ async function planObject(
     if (error instanceof ApiStatusError && error.code < 500) return `${name}: ${error.message}`;
     throw error;
   }
+}
+
+interface Webhooks extends KubeObject {
+  webhooks?: { name: string; matchConditions?: unknown }[];
+}
+
+/** The conditions of webhooks depend on the classes and pools of the cluster: the manager maintains them. */
+function withConditionsOf(object: Webhooks, live: Webhooks): KubeObject {
+  if (object.webhooks === undefined) return object;
+  const webhooks = object.webhooks.map(({ matchConditions, ...webhook }) => {
+    const found = live.webhooks?.find(({ name }) => name === webhook.name);
+    const conditions = found === undefined ? matchConditions : found.matchConditions;
+    return conditions === undefined ? webhook : { ...webhook, matchConditions: conditions };
+  });
+  return { ...object, webhooks } as KubeObject;
 }
 
 const namespaceExists = (client: KubeClient, { namespace }: { namespace?: string }): Promise<boolean> =>

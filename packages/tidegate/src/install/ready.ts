@@ -5,6 +5,7 @@ import {
   type Deployment,
   isNotFound,
   type KubeClient,
+  type KubeObject,
   PODS,
   type Pod,
   type Resource,
@@ -14,12 +15,16 @@ import { InstallError } from './error.ts';
 
 export const PART_OF_SELECTOR = 'app.kubernetes.io/part-of=tidegate';
 export const WEBHOOK_CONFIGURATION = 'tidegate';
-export const VALIDATING: Resource = {
+const VALIDATING: Resource<Webhooks> = {
   group: 'admissionregistration.k8s.io',
   version: 'v1',
   resource: 'validatingwebhookconfigurations',
   namespaced: false,
 };
+
+interface Webhooks extends KubeObject {
+  webhooks?: { clientConfig: { caBundle?: string } }[];
+}
 
 const POLL_MS = 500;
 
@@ -102,10 +107,11 @@ export function problemOf({ metadata, status }: Pod): string[] {
   });
 }
 
+/** The manager adds its certificate authority to the webhooks when it is ready. */
 async function isRegistered(client: KubeClient, signal?: AbortSignal): Promise<boolean> {
   try {
-    await client.get(VALIDATING, { name: WEBHOOK_CONFIGURATION }, { signal });
-    return true;
+    const { webhooks = [] } = await client.get(VALIDATING, { name: WEBHOOK_CONFIGURATION }, { signal });
+    return webhooks.every(({ clientConfig }) => Boolean(clientConfig.caBundle));
   } catch (error) {
     if (isNotFound(error)) return false;
     throw error;
