@@ -18,6 +18,7 @@ const LAYERS = [
   'install',
   'check',
   'enroll',
+  'sysdump',
   'supervisor',
   'cli',
 ];

@@ -7,6 +7,7 @@ import { cacheDirectory, loadSource } from './docs/load-source.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const DEPLOY = join(ROOT, 'deploy');
+const METRICS = join(ROOT, 'docs/reference/metrics.md');
 const MADE = 'Made by scripts/generate-deploy.js from packages/tidegate/src/install: change it there.';
 /** Folders in which every file is generated. */
 const GENERATED = ['base', 'overlays', 'chart/crds'];
@@ -24,12 +25,25 @@ async function generated() {
   ]);
   for (const name of crds)
     files.set(`chart/crds/${name}`, await readFile(join(DEPLOY, 'crds', name), 'utf8'));
-  const chart = { ...install.readChart(join(DEPLOY, 'chart'), version), version };
+  const monitoring = install.monitoringTemplate(metricsOf(await readFile(METRICS, 'utf8')));
+  files.set('chart/templates/monitoring.yaml', monitoring);
+  const chart = { ...install.readChart(join(DEPLOY, 'chart')), version };
+  chart.templates.set('monitoring.yaml', monitoring);
   const source = { chart, definitions };
   for (const [path, text] of install.baseFiles(source)) files.set(path, text);
   for (const overlay of install.OVERLAYS)
     for (const [path, text] of install.overlayFiles(source, overlay)) files.set(path, text);
   return files;
+}
+
+/** The rows of the tables in the reference of metrics, with the heading above them. */
+function metricsOf(page) {
+  let program = '';
+  return page.split('\n').flatMap((line) => {
+    program = /^## (.*)$/.exec(line)?.[1] ?? program;
+    const [, name, type, description] = /^\| `(\w+)` *\| *(\w+) *\|.*\| (.*?) *\|$/.exec(line) ?? [];
+    return name === undefined ? [] : [{ name, type, program, description }];
+  });
 }
 
 const chartFile = (version) => `# ${MADE}

@@ -5,6 +5,7 @@ import { isJsonMap, type KubeObject, type Pod } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import {
+  ALERTS,
   BASE_SETTINGS,
   DEFAULT_NAMESPACE,
   defaultValues,
@@ -150,4 +151,30 @@ it('another namespace is used everywhere', () => {
   const text = JSON.stringify(objectsWith(['createNamespace=true', 'allNamespaces=true'], 'elsewhere'));
   expect(text).not.toContain('tidegate-system');
   expect(text).toContain('"namespace":"elsewhere"');
+});
+
+describe('monitoring', () => {
+  const text = JSON.stringify(
+    objectsWith(['monitoring.enabled=true']).filter(({ kind }) =>
+      ['PrometheusRule', 'ConfigMap'].includes(kind),
+    ),
+  );
+  const reference = readFileSync(repositoryFile('docs/reference/metrics.md'), 'utf8');
+  const documented = [...reference.matchAll(/^\| `(tidegate_\w+)`/gm)].map(([, name]) => name);
+  const used = new Set(
+    [...text.matchAll(/tidegate_\w+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, '')),
+  );
+
+  it('uses only metrics that exist, and shows all of them', () => {
+    expect(documented.length).toBeGreaterThan(20);
+    expect([...used].toSorted()).toEqual([...documented].toSorted());
+  });
+
+  it('has a runbook for each alert', () => {
+    const page = readFileSync(repositoryFile('docs/guides/alerts.md'), 'utf8');
+    for (const { name } of ALERTS) {
+      expect(page).toContain(`\n## ${name}\n`);
+      expect(text).toContain(`docs/guides/alerts.md#${name.toLowerCase()}`);
+    }
+  });
 });

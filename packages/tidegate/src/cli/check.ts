@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import { get } from 'node:http';
 import { Command } from 'commander';
 import type { CheckReport, Finding } from '../check/index.ts';
 import { DEFAULT_NAMESPACE, readChart } from '../install/index.ts';
+import { ask } from './ask.ts';
 import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
 import { outputOption } from './options.ts';
 import { packageFile } from './package-files.ts';
@@ -62,19 +62,6 @@ async function run(options: Options): Promise<void> {
     fail(error);
   }
 }
-
-const TIMEOUT_MS = 5_000;
-
-/** One request from this machine. Only the status counts. */
-const ask = (url: string): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const request = get(url, { timeout: TIMEOUT_MS, agent: false }, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    });
-    request.on('timeout', () => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
-    request.on('error', reject);
-  });
 
 const MARKS = { ok: 'ok     ', warning: 'WARNING', error: 'ERROR  ' };
 

@@ -22,6 +22,7 @@ export { valuesSchema } from './chart-files.ts';
 export { foreignControllers } from './foreign.ts';
 export { nameOf, readInventory, textOf } from './inventory.ts';
 export { customObjects, lossesText, nodesWithHub } from './losses.ts';
+export { ALERTS } from './monitoring.ts';
 export {
   BASE_SETTINGS,
   DEFAULT_NAMESPACE,

@@ -36,6 +36,11 @@ export const OVERLAYS: readonly Overlay[] = [
     description: 'Lets front doors run ingress-nginx. Replace the image by the one that you use.',
     settings: ['ingressNginx.image=registry.example/ingress-nginx/controller:v1.11.2'],
   },
+  {
+    name: 'monitoring',
+    description: 'Adds monitors and alert rules for the Prometheus Operator, and a Grafana dashboard.',
+    settings: ['monitoring.enabled=true'],
+  },
 ];
 
 const HEADER = '# Made by scripts/generate-deploy.js from deploy/chart: change it there.\n';

@@ -176,4 +176,17 @@ export const valueDefinitions = (version: string): readonly ValueDefinition[] =>
     default: [{ namespaceSelector: { matchLabels: { 'tidegate.io/monitoring': 'true' } } }],
     description: 'Peers that may read the metrics of the manager.',
   },
+  {
+    path: 'monitoring.enabled',
+    type: 'boolean',
+    default: false,
+    description:
+      'Whether to create a ServiceMonitor, a PodMonitor and alert rules for the Prometheus Operator, and a Grafana dashboard.',
+  },
+  {
+    path: 'monitoring.labels',
+    type: 'object',
+    default: {},
+    description: 'Labels of the monitors and rules, by which Prometheus selects them.',
+  },
 ];
