@@ -15,6 +15,10 @@ const LAYERS = [
   'approval',
   'manager',
   'hub',
+  'install',
+  'check',
+  'enroll',
+  'sysdump',
   'supervisor',
   'cli',
 ];

@@ -30,7 +30,7 @@ const texts = new Map(
 );
 await mkdir(DIRECTORY, { recursive: true });
 const existing = new Map();
-for (const name of await readdir(DIRECTORY))
+for (const name of (await readdir(DIRECTORY)).filter((name) => name !== 'kustomization.yaml'))
   existing.set(name, await readFile(join(DIRECTORY, name), 'utf8'));
 const stale = [...new Set([...texts.keys(), ...existing.keys()])].filter(
   (name) => texts.get(name) !== existing.get(name),

@@ -1,4 +1,4 @@
-// Writes deploy/webhooks.yaml and deploy/webhooks-before-1.30.yaml from the rules in packages/tidegate/src/admission: the part of
+// Writes deploy/chart/templates/webhooks.yaml and deploy/webhooks-before-1.30.yaml from the rules in packages/tidegate/src/admission: the part of
 // each file below the mark. With --check it writes nothing and says whether they are stale.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +7,12 @@ import { stringify } from 'yaml';
 
 const MARK =
   '# Below: made by scripts/generate-webhooks.js from packages/tidegate/src/admission. Change it there.\n';
-const FILES = { 'webhooks.yaml': { conditions: true }, 'webhooks-before-1.30.yaml': { conditions: false } };
+const FILES = {
+  'chart/templates/webhooks.yaml': { conditions: true },
+  'webhooks-before-1.30.yaml': { conditions: false },
+};
+
+const NAMESPACE = 'namespace: {{ toJson .Release.Namespace }}';
 
 async function manifests() {
   const { outputFiles } = await build({
@@ -31,7 +36,12 @@ function textOf(object, { conditions }) {
     ...webhook,
     clientConfig: { ...webhook.clientConfig, ...(!conditions && { caBundle: 'CA_BUNDLE' }) },
   }));
-  return stringify({ ...object, webhooks }, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 });
+  const text = stringify(
+    { ...object, webhooks },
+    { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 },
+  );
+  // A template of the chart has the namespace of the installation.
+  return conditions ? text.replaceAll('namespace: tidegate-system', NAMESPACE) : text;
 }
 
 const webhookManifests = await manifests();

@@ -24,7 +24,7 @@ export async function startCluster(directory: string): Promise<Cluster> {
   const admin = new KubeClient(await loadConfig({ env: {}, path: server.kubeconfig }));
   const { signal } = new AbortController();
   await installDefinitions(admin, systemClock, signal);
-  await installRbac(admin, new URL('../../deploy/hub.yaml', import.meta.url).pathname, signal);
+  await installRbac(admin, new URL('../../deploy/base/hub.yaml', import.meta.url).pathname, signal);
   await createPool(admin);
   const { hub: kubeconfig } = await nodeCredentials({
     client: admin,

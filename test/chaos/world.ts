@@ -56,7 +56,7 @@ export class World {
     const { signal } = new AbortController();
     const admin = new KubeClient(await loadConfig({ path: kubeconfig, env: {} }), { maxRetries: 0 });
     await installDefinitions(admin, systemClock, signal);
-    await installRbac(admin, join(import.meta.dirname, '../../deploy/hub.yaml'), signal);
+    await installRbac(admin, join(import.meta.dirname, '../../deploy/base/hub.yaml'), signal);
     const nodes = await Promise.all(
       NODE_NAMES.slice(0, nodeCount).map((name) => ChaosNode.open(name, admin, directory)),
     );

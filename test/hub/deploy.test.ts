@@ -1,5 +1,5 @@
 /**
- * deploy/hub.yaml and hub.service as a user applies them: they grant exactly the permissions that hubs need.
+ * deploy/base/hub.yaml and hub.service as a user applies them: they grant exactly the permissions that hubs need.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -78,7 +78,7 @@ describe('the permissions of a hub', () => {
     });
     config = await loadConfig({ path: hub, env: {} });
     node = new KubeClient(config);
-    const documents = parseAllDocuments(await readFile(join(DEPLOY, 'hub.yaml'), 'utf8'));
+    const documents = parseAllDocuments(await readFile(join(DEPLOY, 'base/hub.yaml'), 'utf8'));
     objects = documents.map((document) => document.toJS() as Role);
   });
   afterAll(async () => {

@@ -56,7 +56,7 @@ afterAll(async () => {
 
 async function createAccounts(): Promise<void> {
   const { kubectl } = cloud;
-  await kubectl.run('apply -f deploy/hub.yaml');
+  await kubectl.run('apply -f deploy/base/hub.yaml');
   for (const [account, role] of [
     ['kube-system:kube-proxy', 'system:node-proxier'],
     ['default:admin', 'cluster-admin'],

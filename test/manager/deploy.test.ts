@@ -82,10 +82,10 @@ describe('the manager with only the permissions of its ServiceAccounts', () => {
       metrics: new Metrics(),
       signal: stop.signal,
     });
-    await kubectl.run(
-      `apply --server-side -f ${DEPLOY}/crds -f ${DEPLOY}/manager.yaml -f ${DEPLOY}/ingress-nginx.yaml`,
-    );
+    await kubectl.run(`apply --server-side -k ${DEPLOY}/overlays/ingress-nginx`);
     const webhook = { host: '127.0.0.1', port: await reservePort() };
+    // The manager of the test is not behind the Service.
+    await kubectl.run('delete validatingwebhookconfiguration,mutatingwebhookconfiguration tidegate');
     await kubectl.apply(...(await webhookObjects(`https://127.0.0.1:${webhook.port}`)));
     await eventually(async () => (await aggregatedRules()).length > 0);
     for (const part of PARTS) {

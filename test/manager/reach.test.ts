@@ -2,7 +2,7 @@
  * What each ServiceAccount of deploy/ can reach. The lists below are complete: a permission that is added to deploy/ has to
  * be added here too, and it shows in the review what it makes possible.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -13,7 +13,13 @@ const objectsIn = (file: string): RbacObject[] =>
     (document) => document.toJS() as RbacObject,
   );
 
-const INSTALLED = [...objectsIn('manager.yaml'), ...objectsIn('webhooks.yaml')];
+const baseWithout = (...left: string[]): RbacObject[] =>
+  readdirSync(join(import.meta.dirname, '../../deploy/base'))
+    .filter((file) => !['kustomization.yaml', 'hub.yaml', ...left].includes(file))
+    .flatMap((file) => objectsIn(`base/${file}`));
+const INSTALLED = baseWithout();
+/** Before Kubernetes 1.30. */
+const INSTALLED_BEFORE = baseWithout('webhooks.yaml');
 const ACCOUNTS = ['admission', 'pools', 'routers', 'apps'].map((part) => `tidegate-system/tidegate-${part}`);
 const ROUTER_NAMESPACES = ['ingress-nginx', 'tidegate-routers'];
 
@@ -86,7 +92,7 @@ describe('every account', () => {
   });
 
   it('cannot write webhook configurations before Kubernetes 1.30, where nothing limits the fields', () => {
-    const old = [...objectsIn('manager.yaml'), ...objectsIn('webhooks-before-1.30.yaml')];
+    const old = [...INSTALLED_BEFORE, ...objectsIn('webhooks-before-1.30.yaml')];
     for (const account of ACCOUNTS) expect(everythingOf(old, account)).toEqual([]);
   });
 
@@ -343,7 +349,7 @@ describe('the account of apps', () => {
 
 describe('optional files', () => {
   it('all-namespaces.yaml is what makes two parts powerful', () => {
-    const objects = [...INSTALLED, ...objectsIn('all-namespaces.yaml')];
+    const objects = [...INSTALLED, ...objectsIn('overlays/all-namespaces/all-namespaces.yaml')];
     expect(reachOf('tidegate-system/tidegate-routers', objects).map(textOf)).toContain('*: list secrets');
     expect(reachOf('tidegate-system/tidegate-apps', objects).map(textOf)).toContain(
       '*: create apps/deployments',
@@ -354,7 +360,7 @@ describe('optional files', () => {
   });
 
   it('ingress-nginx.yaml lets the part routers, and no other, use an account that reads all Secrets', () => {
-    const objects = [...INSTALLED, ...objectsIn('ingress-nginx.yaml')];
+    const objects = [...INSTALLED, ...objectsIn('overlays/ingress-nginx/ingress-nginx.yaml')];
     const nginx = 'tidegate-ingress-nginx/tidegate-ingress-nginx';
     for (const account of ACCOUNTS) {
       const isRouters = account.endsWith('/tidegate-routers');

@@ -154,7 +154,9 @@ function isGuarded(objects: readonly RbacObject[], account: string, resource: st
           resources.includes(resource) && ['CREATE', 'UPDATE'].every((each) => operations.includes(each)),
       ) &&
       (spec.matchConditions ?? []).every(
-        ({ expression }) => expression === `request.userInfo.username == ${JSON.stringify(user)}`,
+        // The namespace is a part of its own, because it is a value of the installation.
+        ({ expression }) =>
+          expression.replaceAll('" + "', '') === `request.userInfo.username == ${JSON.stringify(user)}`,
       ) &&
       objects.some(
         (binding) =>

@@ -65,7 +65,7 @@ export async function startManager(
 }
 
 /** The webhook configurations of deploy/, and what is with them, with this URL in place of the Service. */
-export async function webhookObjects(url: string, file = 'webhooks.yaml'): Promise<KubeObject[]> {
+export async function webhookObjects(url: string, file = 'base/webhooks.yaml'): Promise<KubeObject[]> {
   const text = await readFile(join(DEPLOY, file), 'utf8');
   return parseAllDocuments(text).map((document) => {
     const object = document.toJS() as KubeObject & { webhooks?: { clientConfig: ClientConfig }[] };

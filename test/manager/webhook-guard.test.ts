@@ -258,7 +258,7 @@ describe('with Kubernetes 1.30 and later', () => {
     await manager.stop();
     manager = await start(account);
     expect(problems.splice(0)).toEqual([
-      'ValidatingWebhookConfiguration tidegate: webhook nodepools.apps.openyurt.io.tidegate.io has another failurePolicy than this version expects: apply deploy/webhooks.yaml of this version',
+      'ValidatingWebhookConfiguration tidegate: webhook nodepools.apps.openyurt.io.tidegate.io has another failurePolicy than this version expects: apply deploy/base/webhooks.yaml of this version',
     ]);
     await expect(poolIsBad()).rejects.toThrow('spec.labels: key "a b"');
   });

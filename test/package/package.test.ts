@@ -17,8 +17,8 @@ afterAll(async () => {
 test('the package has the program, manifests, documents and examples, and no tools of the repository', async () => {
   for (const name of [
     'deploy/crds',
-    'deploy/manager.yaml',
-    'deploy/webhooks.yaml',
+    'deploy/base/admission.yaml',
+    'deploy/chart/templates/webhooks.yaml',
     'deploy/webhooks-before-1.30.yaml',
     'docs',
     'examples/story',

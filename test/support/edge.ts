@@ -26,7 +26,7 @@ import type { Way } from './wire.ts';
 export const NODE = 'edge-1';
 /** The address at which pods reach the hub; all of 127.0.0.0/8 is local. */
 export const HUB_ADDRESS = '127.0.0.2';
-const HUB_MANIFESTS = join(import.meta.dirname, '../../deploy/hub.yaml');
+const HUB_MANIFESTS = join(import.meta.dirname, '../../deploy/base/hub.yaml');
 
 export interface EdgeOptions {
   disabledFilters?: string[];

@@ -17,7 +17,7 @@ export interface RegistrationOptions {
   endpoint: Endpoint;
   /**
    * Whether to create the configurations, and to correct everything in them. Otherwise the administrator creates them
-   * (deploy/webhooks.yaml), and the manager writes the CA bundle and the conditions only. A manager that may change the
+   * (deploy/base/webhooks.yaml), and the manager writes the CA bundle and the conditions only. A manager that may change the
    * rules could see and change every request to the API server.
    */
   installs: boolean;
@@ -47,7 +47,7 @@ export class Registration {
     const problems: string[] = [];
     const { client, rules, endpoint } = this.#options;
     const conditions = await client.discovery.serves(POLICIES);
-    const file = conditions ? 'deploy/webhooks.yaml' : 'deploy/webhooks-before-1.30.yaml';
+    const file = conditions ? 'deploy/base/webhooks.yaml' : 'deploy/webhooks-before-1.30.yaml';
     for (const expected of configurations(rules, endpoint, { conditions }))
       problems.push(...(await this.#one(expected, { caBundle, file }, signal)));
     return problems;

@@ -21,6 +21,8 @@ export const ZONE_LABEL = 'topology.kubernetes.io/zone';
 export const WRITTEN_ANNOTATION = 'pools.tidegate.io/written';
 /** On a node: what the controller of OpenYurt set. Read and removed when a cluster migrates from OpenYurt. */
 export const OPENYURT_WRITTEN_ANNOTATION = 'nodepool.openyurt.io/previous-attributes';
+/** On a node: the version of its hub, which the hub writes when it reaches an API server. */
+export const HUB_VERSION_ANNOTATION = 'hub.tidegate.io/version';
 /** On a NodePool or NodeGroup: the addresses that serving certificates of its nodes may contain. */
 export const NODE_ADDRESSES_ANNOTATION = 'pools.tidegate.io/node-addresses';
 /** On a NodePool: fields that do not exist in the version that it was converted to. */
@@ -128,8 +130,10 @@ export const SERVICE_CLIENT_USER_AGENTS: readonly string[] = [
   ...INGRESS_CONTROLLER_USER_AGENTS,
 ];
 
+/** Environment variable of the manager: the namespace that it is installed in. */
+const NAMESPACE_VARIABLE = 'TIDEGATE_NAMESPACE';
 /** Namespace of Tidegate's own objects. Only cluster administrators should have write access. */
-export const SYSTEM_NAMESPACE = 'tidegate-system';
+export const SYSTEM_NAMESPACE = process.env[NAMESPACE_VARIABLE] || 'tidegate-system';
 /**
  * Namespace of routers. It is not that of Tidegate itself: an account that may create pods in a namespace can use every
  * ServiceAccount in it.

@@ -10,7 +10,7 @@ import {
   textTable,
 } from '@tidegate/kube';
 import { Command } from 'commander';
-import { INGRESS_CLASS_PARAMETERS, type IngressClassParameters } from '../api/index.ts';
+import { INGRESS_CLASS_PARAMETERS, type IngressClassParameters, SYSTEM_NAMESPACE } from '../api/index.ts';
 import { referenceOf } from '../ingress/classes/index.ts';
 import {
   CLASS_ALIASES,
@@ -35,16 +35,21 @@ export function describeCommand(): Command {
         .argument('<name>', 'name of the IngressClass')
         .addOption(kubeconfigOption())
         .addOption(contextOption())
+        .option(
+          '-n, --namespace <name>',
+          'namespace of the installation, with its parameters',
+          SYSTEM_NAMESPACE,
+        )
         .addHelpText('after', '\nExample:\n  tidegate describe ingressclass gold')
         .action(describeClass),
     );
 }
 
-async function describeClass(name: string, options: ClusterFlags): Promise<void> {
+async function describeClass(name: string, options: ClusterFlags & { namespace: string }): Promise<void> {
   try {
     await withClient(options, async (client) => {
       const object = await client.get(INGRESS_CLASSES, { name });
-      const parameters = await readParameters(client, object);
+      const parameters = await readParameters(client, object, options.namespace);
       console.log(classText(object, parameters, await readEvents(client, object), Date.now()));
     });
   } catch (error) {
@@ -55,11 +60,17 @@ async function describeClass(name: string, options: ClusterFlags): Promise<void>
 /** The parameters of the class, or a message that says why they are not available. */
 export type Parameters = Readonly<Record<string, string>> | string;
 
-async function readParameters(client: KubeClient, object: IngressClass): Promise<Parameters> {
+async function readParameters(
+  client: KubeClient,
+  object: IngressClass,
+  installed: string,
+): Promise<Parameters> {
   const reference = referenceOf(object);
   if (reference === undefined) return {};
   if ('message' in reference) return reference.message;
-  const { kind, ...target } = reference;
+  const { kind, name, namespace } = reference;
+  // Parameters of the whole cluster are in the namespace of the installation.
+  const target = { name, namespace: namespace === SYSTEM_NAMESPACE ? installed : namespace };
   try {
     if (kind === 'ConfigMap') return (await client.get(CONFIG_MAPS, target)).data ?? {};
     const found: IngressClassParameters = await client.get(INGRESS_CLASS_PARAMETERS, target);

@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Deployment } from '@tidegate/kube';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import type { L7Router } from '../api/index.ts';
 import { PORTS } from '../ingress/provision/router-program.ts';
 import { tidegateRouter } from '../ingress/provision/tidegate-router.ts';
+import { defaultValues, objectsOf, readChart, valueDefinitions } from '../install/index.ts';
 import { createProgram } from './program.ts';
 
 /** The options in `args` that the command they are for does not have. */
@@ -31,14 +31,13 @@ describe('command lines that Tidegate writes itself contain only options that ex
     for (const { args = [] } of pod.containers) expect(await unknownOptions(args)).toEqual([]);
   });
 
-  it('in deploy/manager.yaml', async () => {
-    const path = join(import.meta.dirname, '../../../../deploy/manager.yaml');
-    const documents = readFileSync(path, 'utf8')
-      .split(/^---$/m)
-      .map((text) => parse(text));
-    const deployments = documents.filter((document) => document?.kind === 'Deployment');
+  it('in the Deployments of an installation', async () => {
+    const definitions = valueDefinitions('1.0.0');
+    const chart = readChart(join(import.meta.dirname, '../../../../deploy/chart'));
+    const objects = objectsOf(chart, { values: defaultValues(definitions), namespace: 'tidegate-system' });
+    const deployments = objects.filter(({ kind }) => kind === 'Deployment') as Deployment[];
     expect(deployments).toHaveLength(4);
     for (const { spec } of deployments)
-      expect(await unknownOptions(spec.template.spec.containers[0].args)).toEqual([]);
+      expect(await unknownOptions(spec?.template.spec?.containers[0]?.args ?? [])).toEqual([]);
   });
 });

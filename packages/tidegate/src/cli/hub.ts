@@ -5,14 +5,16 @@ import { join, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type ClusterConfig, loadConfig } from '@tidegate/kube';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { ownUpstream } from '../enroll/index.ts';
 import type { Hub, HubOptions } from '../hub/index.ts';
 import { createLog } from './create-log.ts';
+import { hubInstallCommand, hubUninstallCommand } from './hub-node.ts';
 import { logLevelOption, parseAddress, parsePort } from './options.ts';
 import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
 
 interface Options {
-  nodeName: string;
+  nodeName?: string;
   kubeconfig?: string;
   bootstrapKubeconfig?: string;
   server: string[];
@@ -34,10 +36,11 @@ interface Options {
 
 export function hubCommand(): Command {
   return new Command('hub')
+    .enablePositionalOptions()
     .description(
       'Run the hub of a node: a proxy to the API servers that also serves while they are unreachable',
     )
-    .requiredOption('--node-name <name>', 'name of the node that the hub runs on')
+    .option('--node-name <name>', 'name of the node that the hub runs on (required)')
     .option('--kubeconfig <file>', 'kubeconfig file with the API server and the credentials of the node')
     .option(
       '--bootstrap-kubeconfig <file>',
@@ -118,6 +121,8 @@ Examples:
   tidegate hub --node-name shop-1 --bootstrap-kubeconfig /etc/kubernetes/bootstrap-kubelet.conf --server https://10.0.0.2:6443
   curl --unix-socket /var/lib/tidegate/hub/hub-admin.sock 'http://hub/v1/views?output=text'`,
     )
+    .addCommand(hubInstallCommand())
+    .addCommand(hubUninstallCommand())
     .action(run);
 }
 
@@ -164,12 +169,20 @@ function preferLowMemory(): void {
 }
 
 async function hubOptions(options: Options): Promise<HubOptions> {
+  const { nodeName } = options;
+  if (nodeName === undefined) throw new CommandError('set --node-name to the name of this node');
   const stateDirectory = resolve(options.state);
   const config = await clusterConfig(options);
+  const servers = [...new Set([config.config.server, ...options.server])];
+  const own = ownUpstream(servers, options);
+  if (own !== undefined)
+    throw new CommandError(
+      `${own} is this hub itself, not an API server: every request would come back to the hub. Set the server in ${options.kubeconfig ?? options.bootstrapKubeconfig}, or --server, to the API server of the cluster`,
+    );
   return {
-    nodeName: options.nodeName,
+    nodeName,
     ...config,
-    servers: [...new Set([config.config.server, ...options.server])],
+    servers,
     lbMode: options.lbMode,
     stateDirectory,
     hubAddress: options.hubAddress,

@@ -115,13 +115,14 @@ export function managerCommand(): Command {
     .option('--router-image <image>', 'default image of routers', `tidegate:${packageVersion()}`)
     .option(
       '--allow-router-image <pattern...>',
-      'other images that classes and YurtIngresses may select; a pattern can end with *',
+      'other images that classes and YurtIngresses may select, also comma-separated; a pattern can end with *',
+      parseList,
       [],
     )
     .option(
       '--allow-router-address <range...>',
-      'ranges of external addresses that classes and YurtIngresses may give to routers, for example 203.0.113.0/24',
-      parseRange,
+      'ranges of external addresses that classes and YurtIngresses may give to routers, also comma-separated, for example 203.0.113.0/24',
+      parseRangeList,
       [],
     )
     .option(
@@ -131,7 +132,7 @@ export function managerCommand(): Command {
     )
     .option(
       '--ingress-nginx-image <image>',
-      'default image of routers that run ingress-nginx; without it, no router does',
+      'default image of routers that run ingress-nginx; without it, or if it is empty, no router does',
     )
     .option('--router-http-port <number>', 'port of routers for HTTP, in their pods', parseFixedPort, 8080)
     .option('--router-https-port <number>', 'port of routers for HTTPS, in their pods', parseFixedPort, 8443)
@@ -170,6 +171,18 @@ function parseParts(text: string): readonly Part[] {
     );
   return ALL_PARTS.filter((part) => names.includes(part));
 }
+
+/** Comma-separated values, added to those of earlier uses of the option. Empty values count for nothing. */
+const parseList = (text: string, before: string[]): string[] => [
+  ...before,
+  ...text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== ''),
+];
+
+const parseRangeList = (text: string, before: string[]): string[] =>
+  parseList(text, []).reduce((ranges, range) => parseRange(range, ranges), before);
 
 function parseRange(text: string, before: string[]): string[] {
   const [address = '', prefix, ...rest] = text.split('/');
@@ -232,7 +245,7 @@ async function run(options: Options): Promise<void> {
           images: options.allowRouterImage,
           addresses: options.allowRouterAddress,
           namespaces: options.allowRouterNamespace,
-          ...(options.ingressNginxImage !== undefined && { ingressNginxImage: options.ingressNginxImage }),
+          ...(options.ingressNginxImage && { ingressNginxImage: options.ingressNginxImage }),
         },
         routerPorts: {
           http: options.routerHttpPort,

@@ -14,6 +14,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   mend: async () => (await import('./mend.ts')).mendCommand(),
   kill: async () => (await import('./kill.ts')).killCommand(),
   logs: async () => (await import('./logs.ts')).logsCommand(),
+  install: async () => (await import('./install.ts')).installCommand(),
+  upgrade: async () => (await import('./install.ts')).upgradeCommand(),
+  uninstall: async () => (await import('./uninstall.ts')).uninstallCommand(),
+  check: async () => (await import('./check.ts')).checkCommand(),
+  sysdump: async () => (await import('./sysdump.ts')).sysdumpCommand(),
   get: async () => (await import('./get.ts')).getCommand(),
   describe: async () => (await import('./describe.ts')).describeCommand(),
   trace: async () => (await import('./trace.ts')).traceCommand(),
@@ -38,7 +43,9 @@ export async function createProgram(name = ''): Promise<Command> {
   const program = new Command(programName())
     .description('Run and inspect front doors for the edge sites of a Kubernetes cluster.')
     .version(packageVersion(), '--version', 'print the version and exit')
-    .showHelpAfterError('Run with --help for usage.');
+    .showHelpAfterError('Run with --help for usage.')
+    // The options of `tidegate hub install` are not those of `tidegate hub`.
+    .enablePositionalOptions();
   const names = Object.hasOwn(COMMANDS, name) ? [name] : Object.keys(COMMANDS);
   for (const command of await Promise.all(names.map((each) => COMMANDS[each]!())))
     program.addCommand(command, { hidden: command.name() === HIDDEN });

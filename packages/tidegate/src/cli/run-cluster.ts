@@ -44,7 +44,7 @@ export async function runCluster(options: UpOptions, progress: Progress): Promis
       logLevel: options.logLevel,
       runCommands,
       nodeGraceMs: options.nodeMonitorGracePeriod,
-      hubManifests: packageFile('deploy/hub.yaml'),
+      hubManifests: packageFile('deploy/base/hub.yaml'),
       storyManifests: packageFile('examples/story'),
       reporter: progress,
     });

@@ -1,5 +1,6 @@
 import { quotePath } from '@tidegate/disk';
 import { Command } from 'commander';
+import { DEFAULT_NAMESPACE } from '../install/index.ts';
 import {
   type ClusterReport,
   callerFor,
@@ -8,6 +9,7 @@ import {
   readCluster,
   type StateDirectory,
 } from '../supervisor/index.ts';
+import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
 import { frontDoorsTable, nodesTable, poolsTable, processesTable, routesTable } from './cluster-text.ts';
 import { outputOption, stateOption } from './options.ts';
 import { fail } from './process.ts';
@@ -17,12 +19,47 @@ export function statusCommand(): Command {
   return new Command('status')
     .description('Show cluster status: pools, links, nodes, front doors, routes and processes')
     .addOption(stateOption())
+    .addOption(kubeconfigOption())
+    .addOption(contextOption())
+    .option('-n, --namespace <name>', `namespace of the installation (default: ${DEFAULT_NAMESPACE})`)
     .addOption(outputOption())
-    .addHelpText('after', '\nExample:\n  tidegate status -o json')
+    .addHelpText(
+      'after',
+      `
+With --kubeconfig, --context or --namespace, it shows the installation on that cluster: manager, pools and front doors.
+
+Examples:
+  tidegate status -o json
+  tidegate status --context production`,
+    )
     .action(run);
 }
 
-async function run(options: { state: string; output?: 'json' }): Promise<void> {
+interface Options extends ClusterFlags {
+  state: string;
+  namespace?: string;
+  output?: 'json';
+}
+
+async function run(options: Options): Promise<void> {
+  const { kubeconfig, context, namespace } = options;
+  const isRemote = [kubeconfig, context, namespace].some((flag) => flag !== undefined);
+  return isRemote ? showInstallation(options) : showLocalCluster(options);
+}
+
+async function showInstallation(options: Options): Promise<void> {
+  try {
+    const { readStatus, statusText } = await import('./remote-status.ts');
+    await withClient(options, async (client) => {
+      const status = await readStatus(client, options.namespace ?? DEFAULT_NAMESPACE);
+      console.log(options.output === 'json' ? JSON.stringify(status, undefined, 2) : statusText(status));
+    });
+  } catch (error) {
+    fail(error);
+  }
+}
+
+async function showLocalCluster(options: Options): Promise<void> {
   const state = stateOf(options);
   try {
     const answer = await callSupervisor(state, { command: 'status' });

@@ -5,6 +5,7 @@
 import { type Clock, fixedCredential, type Logger, Metrics, systemClock } from '@tidegate/kube';
 import { METRICS_PREFIX } from '../api/index.ts';
 import { Access } from './access/index.ts';
+import { announceVersion } from './announce-version.ts';
 import { DiscoveryCache } from './discovery/index.ts';
 import {
   allFilters,
@@ -84,6 +85,9 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   lifetime.onClose(() => upstream.close());
   const client = upstream.node();
   const online = (): boolean => upstream.online;
+  lifetime.run((signal) =>
+    announceVersion({ client, nodeName, version: options.version, clock, log }, signal),
+  );
 
   // Authentication.
   const authenticator = await Authenticator.open({

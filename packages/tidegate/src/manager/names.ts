@@ -1,21 +1,21 @@
 import { ROUTER_NAMESPACE, SYSTEM_NAMESPACE } from '../api/index.ts';
 
 /**
- * The parts of the manager. In deploy/manager.yaml, each has its own Deployment and its own ServiceAccount, so that none has
+ * The parts of the manager. In deploy/base, each has its own Deployment and its own ServiceAccount, so that none has
  * the permissions of another: `admission` reads what users send, `pools` changes nodes and approves certificates, `routers`
  * creates the workloads of routers, and `apps` creates the objects of applications.
  */
 export const PARTS = ['admission', 'pools', 'routers', 'apps'] as const;
 export type Part = (typeof PARTS)[number];
 
-/** Objects of the manager. The Roles in deploy/manager.yaml grant access to exactly these. */
+/** Objects of the manager. The Roles in deploy/base grant access to exactly these. */
 export const LEASES: Readonly<Record<Exclude<Part, 'admission'>, { namespace: string; name: string }>> = {
   pools: { namespace: SYSTEM_NAMESPACE, name: 'tidegate-pools' },
   routers: { namespace: SYSTEM_NAMESPACE, name: 'tidegate-routers' },
   apps: { namespace: SYSTEM_NAMESPACE, name: 'tidegate-apps' },
 };
 export const WEBHOOK_SECRET = { namespace: SYSTEM_NAMESPACE, name: 'tidegate-webhook' };
-/** Namespaces that must exist. deploy/manager.yaml contains them. */
+/** Namespaces that must exist. deploy/base contains them. */
 export const OWN_NAMESPACES: readonly string[] = [SYSTEM_NAMESPACE, ROUTER_NAMESPACE];
 /** Field manager of the objects that the manager itself writes, and source component of its events. */
 export const MANAGER = 'tidegate-manager';

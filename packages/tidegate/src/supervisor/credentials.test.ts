@@ -9,7 +9,7 @@ import { nodeCredentials } from './credentials.ts';
 import { installRbac } from './install.ts';
 import { ProxyToken } from './proxy-token.ts';
 
-const HUB_MANIFESTS = join(import.meta.dirname, '../../../../deploy/hub.yaml');
+const HUB_MANIFESTS = join(import.meta.dirname, '../../../../deploy/base/hub.yaml');
 
 let directory: string;
 let server: Awaited<ReturnType<typeof startApiServer>>;

@@ -78,7 +78,7 @@ export async function applyObject(
   }
 }
 
-/** The manager may create objects only in namespaces that have bound the ClusterRole of deploy/manager.yaml. */
+/** The manager may create objects only in namespaces that have bound the ClusterRole of deploy/base. */
 const grant = (namespace: string): string =>
   `to let Tidegate create objects in this namespace, run: kubectl create rolebinding tidegate-apps --namespace ${namespace} --clusterrole tidegate-apps --serviceaccount ${SYSTEM_NAMESPACE}:tidegate-apps`;
 

@@ -1,7 +1,7 @@
 /**
  * The controller of ingress-nginx (1.0 and later) as a router. It serves all classes with its controller name, so every
  * router has its own controller name. It writes the status of its Ingresses itself, and it needs to read all Secrets.
- * The manager cannot grant that: the administrator does so with deploy/ingress-nginx.yaml, which contains the account of
+ * The manager cannot grant that: the administrator does so with deploy/overlays/ingress-nginx, which contains the account of
  * all these routers and its permissions.
  */
 

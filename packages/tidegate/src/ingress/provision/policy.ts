@@ -49,7 +49,7 @@ export function refusalOf(router: L7Router, routerImage: string, policy: RouterP
   const { driver } = router.spec;
   const { image, namespace, addresses = [] } = workloadOf(router);
   if (!isOwnProgram(driver) && policy.ingressNginxImage === undefined)
-    return `spec.driver: ${driver} is not enabled, because it reads all Secrets of the cluster: start the manager with --ingress-nginx-image, and apply deploy/ingress-nginx.yaml`;
+    return `spec.driver: ${driver} is not enabled, because it reads all Secrets of the cluster: start the manager with --ingress-nginx-image, and apply deploy/overlays/ingress-nginx`;
   if (!isOwnProgram(driver) && namespace !== INGRESS_NGINX_NAMESPACE)
     return `spec.workload.namespace: routers with ${driver} run in the namespace ${INGRESS_NGINX_NAMESPACE}, not in ${namespace}: remove the field`;
   const allowed = ownNamespacesOf(policy);

@@ -21,7 +21,7 @@ import type { ProvisionedObjects } from './provisioned-objects.ts';
 
 const FORBIDDEN_RETRY_MS = 30_000;
 
-/** The message for a namespace that has not bound the ClusterRole of deploy/manager.yaml. */
+/** The message for a namespace that has not bound the ClusterRole of deploy/base. */
 const notGranted = (namespace: string): string =>
   `Routers cannot read the certificates of namespace ${namespace}, because it has not granted that to Tidegate. Run: kubectl create rolebinding tidegate-certificates --namespace ${namespace} --clusterrole tidegate-certificates --serviceaccount ${SYSTEM_NAMESPACE}:tidegate-routers`;
 

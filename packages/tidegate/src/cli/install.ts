@@ -1,0 +1,162 @@
+import { setMaxListeners } from 'node:events';
+import { systemClock } from '@tidegate/kube';
+import { Command } from 'commander';
+import { stringify } from 'yaml';
+import {
+  applyPlan,
+  DEFAULT_NAMESPACE,
+  nameOf,
+  type Plan,
+  type Prepared,
+  prepareInstall,
+  readChart,
+  textOf,
+  untilReady,
+} from '../install/index.ts';
+import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
+import { parseDuration } from './options.ts';
+import { packageFile } from './package-files.ts';
+import { CommandError, fail, untilStopped } from './process.ts';
+import { Progress } from './progress.ts';
+
+interface Options extends ClusterFlags {
+  namespace: string;
+  set: string[];
+  resetValues?: true;
+  forceConflicts?: true;
+  dryRun?: true;
+  wait: boolean;
+  timeout: number;
+}
+
+export const installCommand = (): Command =>
+  withOptions(new Command('install').description('Install Tidegate on a cluster, or change its settings'))
+    .addHelpText(
+      'after',
+      `
+The command first reports what it would change, and stops before the first change if something speaks against it. It can
+be repeated: settings of an earlier run stay, and a run that was interrupted is continued.
+
+Examples:
+  tidegate install --dry-run
+  tidegate install --set image=registry.example/tidegate:0.2.0
+  tidegate install --set replicas.admission=3 --set 'nodeSelector={node-role.kubernetes.io/control-plane: ""}'`,
+    )
+    .action((options: Options) => run(options, false));
+
+export const upgradeCommand = (): Command =>
+  withOptions(
+    new Command('upgrade').description(
+      'Upgrade the installation of a cluster to the version of this program',
+    ),
+  )
+    .addHelpText(
+      'after',
+      `
+Settings of the installation stay. Upgrade one minor version at a time, and the manager before the hubs of nodes.
+
+Example:
+  tidegate upgrade --set image=registry.example/tidegate:0.3.0`,
+    )
+    .action((options: Options) => run(options, true));
+
+const withOptions = (command: Command): Command =>
+  command
+    .addOption(kubeconfigOption())
+    .addOption(contextOption())
+    .option('-n, --namespace <name>', 'namespace of the installation', DEFAULT_NAMESPACE)
+    .option(
+      '--set <path=value>',
+      'set a value of the installation (repeatable); docs/reference/install-values.md lists them',
+      (text: string, before: string[]) => [...before, text],
+      [],
+    )
+    .option('--reset-values', 'start from the default values instead of those of the installation')
+    .option('--force-conflicts', 'overwrite fields that others have changed')
+    .option('--dry-run', 'change nothing; print the objects as YAML, and the changes to standard error')
+    .option('--no-wait', 'do not wait until the manager is ready')
+    .option(
+      '--timeout <duration>',
+      'maximum time to wait until the manager is ready',
+      parseDuration,
+      300_000,
+    );
+
+async function run(options: Options, upgrade: boolean): Promise<void> {
+  const stop = new AbortController();
+  // Many requests at the same time listen to it.
+  setMaxListeners(0, stop.signal);
+  void untilStopped().then(() => stop.abort());
+  const progress = new Progress(process.stderr);
+  try {
+    await withClient(options, async (client, { server }) => {
+      const chart = readChart(packageFile('deploy/chart'));
+      const { namespace } = options;
+      progress.step(`comparing Tidegate ${chart.version} with the cluster at ${server}`);
+      const prepared = await prepareInstall(client, {
+        chart,
+        namespace,
+        settings: options.set,
+        resetValues: options.resetValues === true,
+        forceConflicts: options.forceConflicts === true,
+        upgrade,
+        signal: stop.signal,
+      });
+      progress.end();
+      for (const line of planText(prepared)) console.error(line);
+      if (prepared.refusals.length > 0)
+        throw new CommandError(
+          `nothing was changed, because\n${prepared.refusals.map((each) => `  - ${each}`).join('\n')}`,
+        );
+      if (options.dryRun) {
+        console.log(prepared.objects.map((object) => stringify(object)).join('---\n'));
+        return;
+      }
+      const { plan, values, inventory } = prepared;
+      const work = { clock: systemClock, signal: stop.signal, onStep: progress.step };
+      await applyPlan(client, plan, { namespace, version: chart.version, values, inventory, ...work });
+      if (options.wait) await untilReady(client, { namespace, timeoutMs: options.timeout, ...work });
+      progress.end();
+      console.log(doneText(chart.version, namespace, options));
+    });
+  } catch (error) {
+    progress.end();
+    fail(stop.signal.aborted ? new CommandError('interrupted; run the command again to continue') : error);
+  }
+}
+
+/** What would change, before it does. */
+function planText({ plan, inventory }: Prepared): string[] {
+  const lines = [...stepLines(plan), ...plan.removals.map((name) => `  delete ${textOf(name)}`)];
+  const kept = plan.steps.filter(({ action }) => action === 'keep').length;
+  const before =
+    inventory === undefined
+      ? 'Tidegate is not installed yet.'
+      : inventory.changingTo === undefined
+        ? `Tidegate ${inventory.version} is installed.`
+        : `A change from Tidegate ${inventory.version} to ${inventory.changingTo} was interrupted; it is continued.`;
+  return [before, ...lines, `${lines.length} changes; ${kept} objects are up to date.`];
+}
+
+const MOST_FIELDS = 4;
+
+const stepLines = ({ steps }: Plan): string[] =>
+  steps
+    .filter(({ action }) => action !== 'keep')
+    .map(({ object, action, fields }) => {
+      const shown = fields.slice(0, MOST_FIELDS).join(', ');
+      const more = fields.length > MOST_FIELDS ? `, and ${fields.length - MOST_FIELDS} more` : '';
+      return `  ${action} ${textOf(nameOf(object))}${shown === '' ? '' : ` (${shown}${more})`}`;
+    });
+
+function doneText(version: string, namespace: string, { wait, kubeconfig, context }: Options): string {
+  const flags = [
+    kubeconfig === undefined ? '' : ` --kubeconfig ${kubeconfig}`,
+    context === undefined ? '' : ` --context ${context}`,
+    namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`,
+  ].join('');
+  return `Tidegate ${version} is ${wait ? 'ready' : 'installed'} in namespace ${namespace}. Next:
+  tidegate check${flags}                 # check the whole installation
+  kubectl label node NODE location=SITE; create pools and front doors: docs/guides/front-doors.md
+  tidegate hub install ...               # on each edge node: docs/guides/install.md`;
+}

@@ -1,0 +1,71 @@
+import { setMaxListeners } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { quotePath } from '@tidegate/disk';
+import { Command } from 'commander';
+import { DEFAULT_NAMESPACE, readChart } from '../install/index.ts';
+import { ask } from './ask.ts';
+import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
+import { packageFile, packageVersion } from './package-files.ts';
+import { fail, untilStopped } from './process.ts';
+
+interface Options extends ClusterFlags {
+  namespace: string;
+  directory?: string;
+}
+
+export function sysdumpCommand(): Command {
+  return new Command('sysdump')
+    .description(
+      'Collect what a bug report needs, without secrets: objects, logs and the result of tidegate check',
+    )
+    .addOption(kubeconfigOption())
+    .addOption(contextOption())
+    .option('-n, --namespace <name>', 'namespace of the installation', DEFAULT_NAMESPACE)
+    .option('--directory <dir>', 'directory to write to (default: tidegate-sysdump-TIME)')
+    .addHelpText(
+      'after',
+      `
+Secrets are not read. Tokens, keys, environment variables and arguments of containers are removed. Look at the files before
+you send them: names of hosts, images and namespaces are in them.
+
+Example:
+  tidegate sysdump && tar czf sysdump.tar.gz tidegate-sysdump-*`,
+    )
+    .action(run);
+}
+
+async function run(options: Options): Promise<void> {
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  void untilStopped().then(() => stop.abort());
+  try {
+    const { collect } = await import('../sysdump/index.ts');
+    const time = new Date().toISOString().replace(/[:.]/g, '-');
+    const directory = options.directory ?? `tidegate-sysdump-${time}`;
+    let files = 0;
+    const write = (name: string, text: string): void => {
+      const file = join(directory, name);
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      writeFileSync(file, text, { mode: 0o600 });
+      files++;
+    };
+    await withClient(options, (client) =>
+      collect(
+        {
+          client,
+          namespace: options.namespace,
+          chart: readChart(packageFile('deploy/chart')),
+          now: Date.now,
+          ask,
+          signal: stop.signal,
+        },
+        packageVersion(),
+        write,
+      ),
+    );
+    console.log(`${files} files in ${quotePath(directory)}`);
+  } catch (error) {
+    fail(error);
+  }
+}

@@ -1,0 +1,86 @@
+import { systemClock } from '@tidegate/kube';
+import { Command } from 'commander';
+import {
+  customObjects,
+  DEFAULT_NAMESPACE,
+  defaultObjects,
+  lossesText,
+  nameOf,
+  nodesWithHub,
+  readChart,
+  readInventory,
+  removeAll,
+} from '../install/index.ts';
+import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
+import { parseDuration } from './options.ts';
+import { packageFile } from './package-files.ts';
+import { CommandError, fail, untilStopped } from './process.ts';
+import { Progress } from './progress.ts';
+
+interface Options extends ClusterFlags {
+  namespace: string;
+  keepCrds?: true;
+  yes?: true;
+  force?: true;
+  timeout: number;
+}
+
+export function uninstallCommand(): Command {
+  return new Command('uninstall')
+    .description('Remove Tidegate from a cluster, after a report of what is lost')
+    .addOption(kubeconfigOption())
+    .addOption(contextOption())
+    .option('-n, --namespace <name>', 'namespace of the installation', DEFAULT_NAMESPACE)
+    .option('--keep-crds', 'keep the CRDs, their objects, and the routers that run for them')
+    .option('--yes', 'remove it; without this option the command only reports what would be lost')
+    .option('--force', 'remove it although nodes still use a hub')
+    .option(
+      '--timeout <duration>',
+      'maximum time that the controllers get to clean up',
+      parseDuration,
+      120_000,
+    )
+    .addHelpText('after', '\nExamples:\n  tidegate uninstall\n  tidegate uninstall --keep-crds --yes')
+    .action(run);
+}
+
+async function run(options: Options): Promise<void> {
+  const stop = new AbortController();
+  void untilStopped().then(() => stop.abort());
+  const progress = new Progress(process.stderr);
+  const { namespace, keepCrds = false } = options;
+  try {
+    await withClient(options, async (client) => {
+      const inventory = await readInventory(client, namespace);
+      if (inventory === undefined)
+        progress.note(
+          `no record of an installation in namespace ${namespace}; the objects of this version are removed`,
+        );
+      for (const line of lossesText(await customObjects(client, stop.signal), keepCrds)) console.error(line);
+      const hubs = await nodesWithHub(client, stop.signal);
+      if (hubs.length > 0 && !options.force)
+        throw new CommandError(
+          `nothing was removed: these nodes use a hub, which needs permissions that would be deleted: ${hubs.join(', ')}. Run tidegate hub uninstall on each of them first, or use --force`,
+        );
+      if (!options.yes)
+        throw new CommandError('nothing was removed: run the command again with --yes to remove Tidegate');
+      const chart = readChart(packageFile('deploy/chart'));
+      await removeAll(client, {
+        namespace,
+        objects: inventory?.objects ?? defaultObjects(chart, namespace).map(nameOf),
+        createdNamespaces: inventory?.createdNamespaces ?? [],
+        keepCrds,
+        timeoutMs: options.timeout,
+        clock: systemClock,
+        signal: stop.signal,
+        onStep: progress.step,
+        onNote: progress.note,
+      });
+      progress.end();
+      console.log(`Tidegate is removed${keepCrds ? '; its CRDs and their objects stay' : ''}.`);
+    });
+  } catch (error) {
+    progress.end();
+    fail(stop.signal.aborted ? new CommandError('interrupted; run the command again to continue') : error);
+  }
+}

@@ -1,0 +1,109 @@
+/** Carries a plan out, in order. Every step can be repeated, so an installation that was broken off continues where it was. */
+import {
+  Applier,
+  type Clock,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+  sleep,
+  UnknownKindError,
+} from '@tidegate/kube';
+import {
+  FIELD_MANAGER,
+  type Inventory,
+  identityOf,
+  nameOf,
+  type ObjectName,
+  textOf,
+  writeInventory,
+} from './inventory.ts';
+import type { Plan, Step } from './plan.ts';
+import type { Values } from './set-values.ts';
+
+export interface ApplyOptions {
+  namespace: string;
+  version: string;
+  values: Values;
+  inventory: Inventory | undefined;
+  clock: Clock;
+  signal: AbortSignal;
+  onStep(text: string): void;
+}
+
+const POLL_MS = 200;
+
+export async function applyPlan(client: KubeClient, plan: Plan, options: ApplyOptions): Promise<Inventory> {
+  const { namespace, version, inventory: before, signal, onStep } = options;
+  const objects = plan.steps.map(({ object }) => nameOf(object));
+  const inventory: Inventory = {
+    namespace,
+    version: before?.version ?? version,
+    changingTo: version,
+    values: options.values,
+    objects: unique([...objects, ...(before?.objects ?? [])]),
+    createdNamespaces: [
+      ...new Set([
+        ...(before?.createdNamespaces ?? []),
+        ...plan.steps
+          .filter(({ object, action }) => object.kind === 'Namespace' && action === 'create')
+          .map(({ object }) => object.metadata.name ?? ''),
+      ]),
+    ],
+  };
+  const [namespaces, others] = [
+    plan.steps.filter(({ object }) => object.kind === 'Namespace'),
+    plan.steps.filter(({ object }) => object.kind !== 'Namespace'),
+  ];
+  for (const step of namespaces) await applyStep(client, step, options);
+  await writeInventory(client, inventory, signal);
+  for (const step of others) await applyStep(client, step, options);
+  for (const name of plan.removals) {
+    onStep(`deleting ${textOf(name)}, which this version does not have`);
+    await deleteNamed(client, name, signal);
+  }
+  const done = { ...inventory, version, changingTo: undefined, objects };
+  await writeInventory(client, done, signal);
+  return done;
+}
+
+async function applyStep(
+  client: KubeClient,
+  { object, action }: Step,
+  { clock, signal, onStep }: ApplyOptions,
+): Promise<void> {
+  if (action === 'keep') return;
+  onStep(`${action === 'create' ? 'creating' : 'changing'} ${textOf(nameOf(object))}`);
+  // Looked up again: a definition may have brought the kind meanwhile.
+  const resource = await client.discovery.forObject(object);
+  let applied = await new Applier(client, FIELD_MANAGER).apply(object, { resource, signal });
+  while (object.kind === 'CustomResourceDefinition' && !isEstablished(applied)) {
+    await sleep(clock, POLL_MS, signal);
+    applied = await client.get(resource, { name: object.metadata.name ?? '' }, { signal });
+  }
+}
+
+function isEstablished({ status }: KubeObject): boolean {
+  const { conditions } = (status ?? {}) as { conditions?: { type: string; status: string }[] | null };
+  return (conditions ?? []).some(({ type, status }) => type === 'Established' && status === 'True');
+}
+
+/** Deletes an object. Returns false if it does not exist, also because its kind does not. */
+export async function deleteNamed(
+  client: KubeClient,
+  { apiVersion, kind, namespace, name }: ObjectName,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  try {
+    const resource = (await client.discovery.forObject({ apiVersion, kind, metadata: {} })) as Resource;
+    await client.delete(resource, { name, namespace }, { propagationPolicy: 'Background', signal });
+    return true;
+  } catch (error) {
+    if (isNotFound(error) || error instanceof UnknownKindError) return false;
+    throw error;
+  }
+}
+
+const unique = (names: readonly ObjectName[]): ObjectName[] => [
+  ...new Map(names.map((name) => [identityOf(name), name])).values(),
+];

@@ -1,0 +1,162 @@
+/**
+ * Removes Tidegate. The order matters: webhooks first, because they would block changes without a manager; then the custom
+ * resources, while the controllers can still clean up; then the manager; then what is left, without waiting for finalizers
+ * that no controller would remove any more.
+ */
+import { type Clock, isNotFound, type KubeClient, PODS, type Resource, sleep } from '@tidegate/kube';
+import { ROUTER_LABEL } from '../api/index.ts';
+import { deleteNamed } from './apply-plan.ts';
+import { INVENTORY_NAME, type ObjectName, textOf } from './inventory.ts';
+import { customObjects } from './losses.ts';
+import { PART_OF_SELECTOR, WEBHOOK_CONFIGURATION } from './ready.ts';
+
+export interface RemoveOptions {
+  namespace: string;
+  /** In the order of creation. */
+  objects: readonly ObjectName[];
+  createdNamespaces: readonly string[];
+  keepCrds: boolean;
+  /** How long controllers get to clean up. */
+  timeoutMs: number;
+  clock: Clock;
+  signal: AbortSignal;
+  onStep(text: string): void;
+  onNote(text: string): void;
+}
+
+const POLL_MS = 300;
+
+export async function removeAll(client: KubeClient, options: RemoveOptions): Promise<void> {
+  const { objects, namespace, keepCrds, signal, onStep } = options;
+  const isKind = (kind: string) => (name: ObjectName) => name.kind === kind;
+  if (!keepCrds) await deleteCustomObjects(client, options);
+  onStep('deleting the webhook configurations');
+  for (const kind of ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'])
+    await deleteNamed(
+      client,
+      { apiVersion: 'admissionregistration.k8s.io/v1', kind, name: WEBHOOK_CONFIGURATION },
+      signal,
+    );
+  onStep('stopping the manager');
+  for (const name of objects.filter(isKind('Deployment'))) await deleteNamed(client, name, signal);
+  await untilStopped(client, options);
+  await releaseFinalizers(client, options);
+  if (!keepCrds) await deleteRouters(client, options);
+  const kept = new Set(['Namespace', 'Deployment', ...(keepCrds ? ['CustomResourceDefinition'] : [])]);
+  for (const name of objects.filter(({ kind }) => !kept.has(kind)).toReversed()) {
+    onStep(`deleting ${textOf(name)}`);
+    await deleteNamed(client, name, signal);
+  }
+  await deleteNamed(client, { apiVersion: 'v1', kind: 'ConfigMap', namespace, name: INVENTORY_NAME }, signal);
+  await deleteNamespaces(client, options);
+}
+
+/** The controllers do the work as long as they run. */
+async function deleteCustomObjects(
+  client: KubeClient,
+  { clock, timeoutMs, signal, onStep, onNote }: RemoveOptions,
+): Promise<void> {
+  const deadline = clock.now() + timeoutMs;
+  for (const { resource, kind, objects } of await customObjects(client, signal)) {
+    if (objects.length === 0) continue;
+    onStep(`deleting ${objects.length} ${kind}`);
+    for (const { metadata } of objects)
+      await ignoreNotFound(
+        client.delete(resource, { name: metadata.name ?? '', namespace: metadata.namespace }, { signal }),
+      );
+    // Routers are created again for Ingresses while the manager runs, so their number does not have to reach zero.
+    if (resource.resource === 'l7routers') continue;
+    while ((await client.list(resource, { signal })).items.length > 0) {
+      if (clock.now() > deadline) {
+        onNote(
+          `${kind}: the manager has not cleaned up after ${timeoutMs / 1000} s, so it does not run or lacks permissions. Its finalizers are removed; look for leftovers with tidegate check --pre`,
+        );
+        break;
+      }
+      await sleep(clock, POLL_MS, signal);
+    }
+  }
+}
+
+/** A manager that still runs would set finalizers again. A pod on a lost node does not end; it cannot write either. */
+async function untilStopped(
+  client: KubeClient,
+  { namespace, clock, timeoutMs, signal }: RemoveOptions,
+): Promise<void> {
+  const deadline = clock.now() + timeoutMs;
+  while (clock.now() <= deadline) {
+    const { items } = await client.list(PODS, { namespace, labelSelector: PART_OF_SELECTOR, signal });
+    if (items.length === 0) return;
+    await sleep(clock, POLL_MS, signal);
+  }
+}
+
+/** Without a manager, no controller removes finalizers, and objects could never be deleted. */
+async function releaseFinalizers(client: KubeClient, { keepCrds, signal }: RemoveOptions): Promise<void> {
+  for (const { resource, objects } of await customObjects(client, signal))
+    for (const { metadata } of objects) {
+      const target = { name: metadata.name ?? '', namespace: metadata.namespace };
+      if ((metadata.finalizers ?? []).length > 0)
+        await ignoreNotFound(
+          client.patch(resource, target, 'merge', { metadata: { finalizers: null } }, { signal }),
+        );
+      if (!keepCrds) await ignoreNotFound(client.delete(resource, target, { signal }));
+    }
+}
+
+/** The kinds that routers consist of. */
+const ROUTER_KINDS: readonly Pick<ObjectName, 'apiVersion' | 'kind'>[] = [
+  { apiVersion: 'apps/v1', kind: 'Deployment' },
+  { apiVersion: 'v1', kind: 'Service' },
+  { apiVersion: 'v1', kind: 'ServiceAccount' },
+  { apiVersion: 'v1', kind: 'ConfigMap' },
+  { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' },
+  { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' },
+  { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding' },
+  { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role' },
+  { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding' },
+  { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' },
+];
+
+async function deleteRouters(client: KubeClient, { signal, onStep }: RemoveOptions): Promise<void> {
+  const served = await client.discovery.resources();
+  for (const { apiVersion, kind } of ROUTER_KINDS) {
+    const resource: Resource | undefined = served.find(
+      (each) =>
+        each.kind === kind &&
+        [each.group, each.version].filter((part) => part !== '').join('/') === apiVersion,
+    );
+    if (resource === undefined) continue;
+    for (const { metadata } of (await client.list(resource, { labelSelector: ROUTER_LABEL, signal })).items) {
+      const target = { name: metadata.name ?? '', namespace: metadata.namespace };
+      onStep(`deleting ${textOf({ apiVersion, kind, ...target })}`);
+      await ignoreNotFound(client.delete(resource, target, { propagationPolicy: 'Background', signal }));
+    }
+  }
+}
+
+/** Only namespaces that the installation has created, and not if routers stay in them. */
+async function deleteNamespaces(
+  client: KubeClient,
+  { namespace, objects, createdNamespaces, keepCrds, signal, onStep, onNote }: RemoveOptions,
+): Promise<void> {
+  for (const { name, apiVersion, kind } of objects.filter((object) => object.kind === 'Namespace')) {
+    if (keepCrds && name !== namespace) continue;
+    if (!createdNamespaces.includes(name)) {
+      onNote(
+        `namespace ${name} is kept: it existed before the installation, or is not known to be part of it`,
+      );
+      continue;
+    }
+    onStep(`deleting Namespace ${name}`);
+    await deleteNamed(client, { apiVersion, kind, name }, signal);
+  }
+}
+
+async function ignoreNotFound(request: Promise<unknown>): Promise<void> {
+  try {
+    await request;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * The values of an installation: what a user can set. `tidegate install --set`, the values file and the schema of the Helm
+ * chart, and the reference page all come from this list.
+ */
+import { NODE_GROUP_LABEL, NODE_POOL_LABEL } from '../api/index.ts';
+
+export interface ValueDefinition {
+  /** Field names, separated by dots. */
+  readonly path: string;
+  readonly type: 'string' | 'boolean' | 'integer' | 'array' | 'object';
+  readonly default: unknown;
+  readonly description: string;
+  readonly pattern?: string;
+  readonly choices?: readonly string[];
+  readonly minimum?: number;
+}
+
+/** Each part takes 70 MB in an empty cluster (Node itself takes 45). A limit leaves room for the caches of a large cluster. */
+const part = (name: string, replicas: number, memory: string): ValueDefinition[] => [
+  {
+    path: `replicas.${name}`,
+    type: 'integer',
+    minimum: 1,
+    default: replicas,
+    description: `Replicas of the part ${name}.`,
+  },
+  {
+    path: `resources.${name}`,
+    type: 'object',
+    default: { requests: { cpu: '50m', memory }, limits: { memory: '512Mi' } },
+    description: `Resources of the pods of the part ${name}.`,
+  },
+];
+
+/** The node is not in a pool, and will not be. */
+const NOT_IN_POOL = {
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [
+        {
+          matchExpressions: [
+            { key: NODE_POOL_LABEL, operator: 'DoesNotExist' },
+            { key: NODE_GROUP_LABEL, operator: 'DoesNotExist' },
+          ],
+        },
+      ],
+    },
+  },
+};
+
+const leavesAfter = (seconds: number): object[] =>
+  ['not-ready', 'unreachable'].map((condition) => ({
+    key: `node.kubernetes.io/${condition}`,
+    operator: 'Exists',
+    effect: 'NoExecute',
+    tolerationSeconds: seconds,
+  }));
+
+/** `version` is the version of the program, which selects the image. */
+export const valueDefinitions = (version: string): readonly ValueDefinition[] => [
+  {
+    path: 'image',
+    type: 'string',
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._/:@-]*$',
+    default: `tidegate:${version}`,
+    description: 'Image of the manager and of routers.',
+  },
+  {
+    path: 'imagePullSecrets',
+    type: 'array',
+    default: [],
+    description:
+      'Secrets to pull the image of the manager with, in its namespace, for example [{name: registry}].',
+  },
+  {
+    path: 'createNamespace',
+    type: 'boolean',
+    default: false,
+    description:
+      'Whether the namespace of Tidegate is one of the objects. `tidegate install` and the kustomize base set it; with Helm, use --create-namespace instead.',
+  },
+  ...part('admission', 2, '96Mi'),
+  ...part('pools', 1, '96Mi'),
+  ...part('routers', 1, '96Mi'),
+  ...part('apps', 1, '96Mi'),
+  {
+    path: 'affinity',
+    type: 'object',
+    default: NOT_IN_POOL,
+    description:
+      'Affinity of the manager. By default it does not run on nodes of pools; {} allows all nodes, for clusters whose nodes are all in pools.',
+  },
+  { path: 'nodeSelector', type: 'object', default: {}, description: 'Node selector of the manager.' },
+  {
+    path: 'tolerations',
+    type: 'array',
+    default: leavesAfter(30),
+    description: 'Tolerations of the manager.',
+  },
+  {
+    path: 'priorityClassName',
+    type: 'string',
+    default: 'system-cluster-critical',
+    description: 'Priority class of the manager.',
+  },
+  {
+    path: 'logLevel',
+    type: 'string',
+    choices: ['debug', 'info', 'warn', 'error'],
+    default: 'info',
+    description: 'Minimum level of log messages of the manager.',
+  },
+  {
+    path: 'nodeAddresses',
+    type: 'string',
+    default: '',
+    description:
+      'Comma-separated addresses and ranges that serving certificates of all nodes may contain (`tidegate manager --node-addresses`).',
+  },
+  {
+    path: 'hub.enabled',
+    type: 'boolean',
+    default: true,
+    description: 'Whether nodes get the permissions that hubs need.',
+  },
+  {
+    path: 'hub.address',
+    type: 'string',
+    default: '169.254.2.1',
+    description: 'Address that hubs listen on besides those of their node.',
+  },
+  {
+    path: 'routers.allowedImages',
+    type: 'string',
+    default: '',
+    description:
+      'Comma-separated images that classes and YurtIngresses may select besides the own image; a pattern can end with *.',
+  },
+  {
+    path: 'routers.allowedAddresses',
+    type: 'string',
+    default: '',
+    description:
+      'Comma-separated ranges of external addresses that classes and YurtIngresses may give to routers.',
+  },
+  {
+    path: 'allNamespaces',
+    type: 'boolean',
+    default: false,
+    description:
+      'Whether Tidegate gets in all namespaces the permissions that each namespace otherwise grants itself. Use it only if one team owns the whole cluster.',
+  },
+  {
+    path: 'ingressNginx.image',
+    type: 'string',
+    default: '',
+    description:
+      'Image of routers that run ingress-nginx. Empty: no router does, and no account exists that may read all Secrets.',
+  },
+  {
+    path: 'networkPolicy.enabled',
+    type: 'boolean',
+    default: true,
+    description: 'Whether NetworkPolicies limit which clients can connect to the manager.',
+  },
+  {
+    path: 'networkPolicy.webhookClients',
+    type: 'array',
+    default: [],
+    description:
+      'Peers that may connect to the webhook: the API servers, for example [{ipBlock: {cidr: 192.0.2.0/24}}]. Empty: all.',
+  },
+  {
+    path: 'networkPolicy.metricsClients',
+    type: 'array',
+    default: [{ namespaceSelector: { matchLabels: { 'tidegate.io/monitoring': 'true' } } }],
+    description: 'Peers that may read the metrics of the manager.',
+  },
+  {
+    path: 'monitoring.enabled',
+    type: 'boolean',
+    default: false,
+    description:
+      'Whether to create a ServiceMonitor, a PodMonitor and alert rules for the Prometheus Operator, and a Grafana dashboard.',
+  },
+  {
+    path: 'monitoring.labels',
+    type: 'object',
+    default: {},
+    description: 'Labels of the monitors and rules, by which Prometheus selects them.',
+  },
+];
