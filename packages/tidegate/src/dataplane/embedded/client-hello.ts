@@ -24,21 +24,16 @@ export function readClientHello(bytes: Buffer): 'incomplete' | 'named' | 'unname
 
 /** The first handshake message, which can be split into several records. Undefined: it is not complete. */
 function firstMessage(bytes: Buffer): Buffer | undefined {
-  const fragments: Buffer[] = [];
-  let collected = 0;
+  let message: Buffer = Buffer.alloc(0);
   for (let at = 0; at + 5 <= bytes.length; ) {
     if (bytes[at] !== HANDSHAKE) return Buffer.alloc(0);
     const end = at + 5 + bytes.readUInt16BE(at + 3);
-    const fragment = bytes.subarray(at + 5, end);
-    fragments.push(fragment);
-    collected += fragment.length;
-    const first = fragments[0];
-    if (first !== undefined && first.length >= 4) {
-      if (first[0] !== CLIENT_HELLO) return Buffer.alloc(0);
-      const length = first.readUIntBE(1, 3);
-      if (collected >= 4 + length) return Buffer.concat(fragments).subarray(4, 4 + length);
-    }
+    message = Buffer.concat([message, bytes.subarray(at + 5, end)]);
     at = end;
+    if (message.length < 4) continue;
+    if (message[0] !== CLIENT_HELLO) return Buffer.alloc(0);
+    const length = message.readUIntBE(1, 3);
+    if (message.length >= 4 + length) return message.subarray(4, 4 + length);
   }
   return undefined;
 }

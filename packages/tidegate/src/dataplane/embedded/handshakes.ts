@@ -47,7 +47,10 @@ export class Handshakes {
         else this.#unnamed.emit('connection', socket);
       });
     });
-    this.#unnamed.on('secureConnection', (socket: TLSSocket) => server.emit('secureConnection', socket));
+    this.#unnamed.on('secureConnection', (socket: TLSSocket) => {
+      // HTTP/1.1 finds its server through the connection.
+      server.emit('secureConnection', Object.assign(socket, { server }));
+    });
     this.#unnamed.on('tlsClientError', (error, socket) => server.emit('tlsClientError', error, socket));
   }
 }
