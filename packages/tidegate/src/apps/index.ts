@@ -26,4 +26,4 @@ export { render } from './render/render.ts';
 export type { RenderError, Rendered } from './render/result.ts';
 export { builtInScopes } from './render/scopes.ts';
 export { everyPoolIsNodeGroup, type KindOfPool, targetsOf } from './render/targets.ts';
-export { distinctErrors, validateEdgeApplication } from './validate.ts';
+export { distinctErrors, manifestErrors, validateEdgeApplication } from './validate.ts';

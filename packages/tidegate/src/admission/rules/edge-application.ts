@@ -1,5 +1,5 @@
 import { EDGE_APPLICATIONS, type EdgeApplication } from '../../api/index.ts';
-import { type KindOfPool, targetsOf, validateEdgeApplication } from '../../apps/index.ts';
+import { type KindOfPool, manifestErrors, targetsOf, validateEdgeApplication } from '../../apps/index.ts';
 import type { Membership } from '../../pools/index.ts';
 import type { AdmissionResult } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
@@ -20,7 +20,7 @@ export const edgeApplicationRule = (
   failurePolicy: 'Fail',
   // A request to an API server can have 3 MiB, and an update contains the object twice.
   mostBytes: 7 * 1024 * 1024,
-  async evaluate(request): Promise<AdmissionResult> {
+  async evaluate(request, turn): Promise<AdmissionResult> {
     if (changedSpec(request) === undefined) return {};
     const { name, namespace, object } = request;
     // With generateName, the API server has not chosen the name yet.
@@ -31,11 +31,14 @@ export const edgeApplicationRule = (
       ({ path, pool }) =>
         `${path}: NodeGroup or NodePool ${JSON.stringify(pool)} not found; nothing is deployed there until it exists`,
     );
-    const problems = await validateEdgeApplication(application);
-    if (problems.length > 0) return { problems, warnings };
+    // From cheap to expensive: only authors with all permissions can make the manager render.
+    const mistakes = manifestErrors(application);
+    if (mistakes.length > 0) return { problems: mistakes, warnings };
     const before = request.oldObject && ({ ...request.oldObject, metadata } as EdgeApplication);
     const forbidden = await missingPermission(application, before, request.userInfo, permissions);
-    return { ...(forbidden !== undefined && { forbidden }), warnings };
+    if (forbidden !== undefined) return { forbidden, warnings };
+    const problems = await validateEdgeApplication(application, turn);
+    return { ...(problems.length > 0 && { problems }), warnings };
   },
 });
 

@@ -31,9 +31,16 @@ for (const name of ['n1', 'n2'])
   });
 
 const userInfo = { username: 'ann' };
+let isAllowed = true;
 const permissions: PermissionSources = {
-  access: async () => true,
-  discovery: { forKind: (kind) => Promise.reject(new UnknownKindError(kind)) },
+  access: async () => isAllowed,
+  discovery: {
+    forKind: async (kind) => {
+      if (kind.kind !== 'Deployment') throw new UnknownKindError(kind);
+      const rest = { singular: 'deployment', shortNames: [], categories: [], verbs: [], subresources: [] };
+      return { ...kind, ...rest, resource: 'deployments', namespaced: true };
+    },
+  },
 };
 
 const none = (): undefined => undefined;
@@ -184,6 +191,24 @@ describe('EdgeApplication', () => {
       'spec.workloadScope.targetNodeLabels[1]',
       'spec.workloadTemplate.manifests[0].apiVersion',
     ]);
+  });
+
+  it('is rendered only if its author has the permissions', async () => {
+    const manifest = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd' } };
+    const spec = {
+      workloadTemplate: { manifests: [manifest] },
+      workloadScope: { targetNodeGroups: [{ name: 'paris', overriders: { argsOverriders: [{}] } }] },
+    };
+    const path = 'spec.workloadScope.targetNodeGroups[0].overriders.argsOverriders[0]';
+    expect(paths(await evaluate('edgeapplications', { spec }))).toEqual([path]);
+    isAllowed = false;
+    try {
+      const result = await evaluate('edgeapplications', { spec });
+      expect(result.problems).toBeUndefined();
+      expect(result.forbidden).toMatch('cannot create or patch or delete deployments.apps');
+    } finally {
+      isAllowed = true;
+    }
   });
 
   it('may use generateName', async () => {

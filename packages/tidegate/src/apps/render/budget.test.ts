@@ -209,8 +209,8 @@ describe('an application that costs too much', () => {
     const steps = renderSteps(written, targetsOf(written, everyPoolIsNodeGroup).targets, builtInScopes);
     const result = await inSlices(
       steps,
-      () => time++,
       async () => pauses++,
+      () => time++,
     );
     expect(result).toEqual(rendered(written));
     expect(pauses).toBeGreaterThan(20);
