@@ -20,7 +20,9 @@
  */
 export { applicationController } from './controller/application-controller.ts';
 export { availabilityOf } from './controller/availability.ts';
+export type { Recorded } from './controller/ownership.ts';
 export { type PreviewedChange, preview } from './controller/preview.ts';
+export { recordedObjects } from './controller/recorded-objects.ts';
 export { decodeManifests, type Manifest, manifestPath } from './render/decode.ts';
 export { render } from './render/render.ts';
 export type { RenderError, Rendered } from './render/result.ts';

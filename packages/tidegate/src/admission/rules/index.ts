@@ -10,7 +10,7 @@
  *    use, and finds that the host is taken.
  * 3. The rule rejects the request: the message names the owner of the host and the field `spec.rules[0].host`.
  *
- * edge-application.ts also checks the permissions of the author (author-permissions.ts, required-permissions.ts), because
+ * edge-application-status.ts protects the record of what an application created. edge-application.ts also checks the permissions of the author (author-permissions.ts, required-permissions.ts), because
  * the manager creates the objects with its own. fields.ts validates fields that several kinds share.
  */
 import type { Cache } from '@tidegate/kube';
@@ -20,6 +20,7 @@ import type { AdmissionRule } from '../rule.ts';
 import type { PermissionSources } from './author-permissions.ts';
 import { defaultIngressClassRule } from './default-ingress-class.ts';
 import { edgeApplicationRule } from './edge-application.ts';
+import { edgeApplicationStatusRule } from './edge-application-status.ts';
 import { type IngressSources, ingressRule } from './ingress.ts';
 import { ingressClassParametersRule } from './ingress-class-parameters.ts';
 import { l7RouterRule } from './l7-router.ts';
@@ -52,6 +53,7 @@ export const admissionRules = (sources: RuleSources): AdmissionRule[] => {
     ...nodeIdentityRules({ membership, registration }),
     unreachablePodRule({ membership, ...reachability }),
     edgeApplicationRule(membership, permissions),
+    edgeApplicationStatusRule(permissions),
     yurtIngressRule(membership, yurtIngresses),
     ingressClassParametersRule(),
     l7RouterRule(ingresses.classes),
