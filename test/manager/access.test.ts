@@ -42,7 +42,9 @@ beforeAll(async () => {
   await kubectl.run(
     'create clusterrole maker --verb=create,patch,delete --resource=configmaps,deployments.apps',
   );
-  await kubectl.run('create clusterrole forger --verb=patch --resource=edgeapplications.apps.kubeedge.io/status');
+  await kubectl.run(
+    'create clusterrole forger --verb=patch --resource=edgeapplications.apps.kubeedge.io/status',
+  );
   for (const user of ['writer', 'maker'])
     await kubectl.run(`create rolebinding forge-${user} -n a --clusterrole=forger --user=${user}`);
   await kubectl.run('create clusterrole creator --verb=create --resource=configmaps');

@@ -28,4 +28,5 @@ export { render } from './render/render.ts';
 export type { RenderError, Rendered } from './render/result.ts';
 export { builtInScopes } from './render/scopes.ts';
 export { everyPoolIsNodeGroup, type KindOfPool, targetsOf } from './render/targets.ts';
+export { followTargetLabels, TargetLabels, targetLabelsOf } from './target-labels.ts';
 export { distinctErrors, manifestErrors, validateEdgeApplication } from './validate.ts';

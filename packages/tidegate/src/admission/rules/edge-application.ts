@@ -1,10 +1,17 @@
 import { EDGE_APPLICATIONS, type EdgeApplication } from '../../api/index.ts';
-import { type KindOfPool, manifestErrors, targetsOf, validateEdgeApplication } from '../../apps/index.ts';
+import {
+  type KindOfPool,
+  manifestErrors,
+  targetLabelsOf,
+  targetsOf,
+  validateEdgeApplication,
+} from '../../apps/index.ts';
 import type { Membership } from '../../pools/index.ts';
 import type { AdmissionResult } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
 import { missingPermission, type PermissionSources } from './author-permissions.ts';
 import { changedSpec } from './changed-spec.ts';
+import { KUBELET_LABELS } from './node-identity.ts';
 
 export const edgeApplicationRule = (
   membership: Pick<Membership, 'hasPool'>,
@@ -31,6 +38,7 @@ export const edgeApplicationRule = (
       ({ path, pool }) =>
         `${path}: NodeGroup or NodePool ${JSON.stringify(pool)} not found; nothing is deployed there until it exists`,
     );
+    warnings.push(...forgeableTargets(application));
     // From cheap to expensive: only authors with all permissions can make the manager render.
     const mistakes = manifestErrors(application);
     if (mistakes.length > 0) return { problems: mistakes, warnings };
@@ -41,6 +49,15 @@ export const edgeApplicationRule = (
     return { ...(problems.length > 0 && { problems }), warnings };
   },
 });
+
+/** Admission refuses nodes that change the labels of targets, except for labels that kubelets must be able to write. */
+const forgeableTargets = (application: EdgeApplication): string[] =>
+  [...new Set(targetLabelsOf(application))]
+    .filter((key) => KUBELET_LABELS.has(key))
+    .map(
+      (key) =>
+        `spec.workloadScope.targetNodeLabels: every node sets its own label ${key}, so a compromised node can receive these pods; use a label with the prefix node-restriction.kubernetes.io/ for pods that not every node may run`,
+    );
 
 const kindOfPoolIn =
   (membership: Pick<Membership, 'hasPool'>): KindOfPool =>

@@ -33,6 +33,7 @@ import { yurtIngressRule } from './yurt-ingress.ts';
 /** The state that rules read. */
 export interface RuleSources {
   membership: Membership;
+  targetLabels: NodeIdentitySources['targetLabels'];
   permissions: PermissionSources;
   ingresses: IngressSources;
   yurtIngresses: Pick<Cache<YurtIngress>, 'list'>;
@@ -46,11 +47,12 @@ export interface RuleSources {
  * exceptions, which send requests: the permissions of users, and the leases of nodes that are not ready.
  */
 export const admissionRules = (sources: RuleSources): AdmissionRule[] => {
-  const { membership, permissions, ingresses, yurtIngresses, reachability, registration, now } = sources;
+  const { membership, targetLabels, permissions, ingresses, yurtIngresses, reachability, registration, now } =
+    sources;
   return [
     nodePoolRule(membership),
     nodeGroupRule(membership),
-    ...nodeIdentityRules({ membership, registration }),
+    ...nodeIdentityRules({ membership, targetLabels, registration }),
     unreachablePodRule({ membership, ...reachability }),
     edgeApplicationRule(membership, permissions),
     edgeApplicationStatusRule(permissions),

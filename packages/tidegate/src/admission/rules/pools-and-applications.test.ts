@@ -87,6 +87,7 @@ async function evaluate(resource: keyof typeof KINDS, asked: TestRequest): Promi
   const rules = admissionRules({
     registration: 'allow',
     membership,
+    targetLabels: { keys: () => [] },
     permissions,
     ingresses,
     yurtIngresses,
@@ -209,6 +210,17 @@ describe('EdgeApplication', () => {
     } finally {
       isAllowed = true;
     }
+  });
+
+  it('gets a warning if it selects nodes by a label that every node sets itself', async () => {
+    const select = (key: string) =>
+      evaluate('edgeapplications', {
+        spec: { workloadScope: { targetNodeLabels: [{ labelSelector: { matchLabels: { [key]: 'x' } } }] } },
+      });
+    expect((await select('gpu')).warnings).toEqual([]);
+    expect((await select('kubernetes.io/hostname')).warnings).toEqual([
+      expect.stringContaining('every node sets its own label kubernetes.io/hostname'),
+    ]);
   });
 
   it('may use generateName', async () => {
