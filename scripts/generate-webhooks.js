@@ -13,6 +13,7 @@ const FILES = {
 };
 
 const NAMESPACE = 'namespace: {{ toJson .Release.Namespace }}';
+const ACCOUNT = 'system:serviceaccount:" + {{ toJson .Release.Namespace }} + ":';
 
 async function manifests() {
   const { outputFiles } = await build({
@@ -41,7 +42,11 @@ function textOf(object, { conditions }) {
     { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 },
   );
   // A template of the chart has the namespace of the installation.
-  return conditions ? text.replaceAll('namespace: tidegate-system', NAMESPACE) : text;
+  return conditions
+    ? text
+        .replaceAll('namespace: tidegate-system', NAMESPACE)
+        .replaceAll('system:serviceaccount:tidegate-system:', ACCOUNT)
+    : text;
 }
 
 const webhookManifests = await manifests();

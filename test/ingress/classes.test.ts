@@ -238,8 +238,8 @@ describe('parameters of an IngressClass', () => {
       },
     });
     await world.make(
-      parametersObject('own', { maxHosts: '80' }, 'shop'),
-      configMap('own', { maxHosts: '90' }),
+      parametersObject('own', { maxHosts: '1080' }, 'shop'),
+      configMap('own', { maxHosts: '1090' }),
       withScope('one', 'IngressClassParameters', 'networking.tidegate.io'),
       withScope('two', 'ConfigMap'),
       ingressObject('a', 'one', ['a.example']),
@@ -248,21 +248,24 @@ describe('parameters of an IngressClass', () => {
     await world.routersAre('one: a.example', 'two: b.example');
     const maxHosts = async (router: string): Promise<number | undefined> =>
       (await world.router(router))?.spec.capacity?.maxHosts;
-    expect((await world.router('one'))?.spec).toMatchObject({ driver: 'nginx', capacity: { maxHosts: 80 } });
-    expect(await maxHosts('two')).toBe(90);
-    await world.make(configMap('own', { maxHosts: '91' }));
-    await eventually(async () => (await maxHosts('two')) === 91);
+    expect((await world.router('one'))?.spec).toMatchObject({
+      driver: 'nginx',
+      capacity: { maxHosts: 1080 },
+    });
+    expect(await maxHosts('two')).toBe(1090);
+    await world.make(configMap('own', { maxHosts: '1091' }));
+    await eventually(async () => (await maxHosts('two')) === 1091);
     // A reference to other parameters updates the router and does not replace it.
     const { uid } = (await world.router('one'))!.metadata;
-    await world.make(configMap('other', { maxHosts: '70' }));
+    await world.make(configMap('other', { maxHosts: '1070' }));
     await world.client.patch(INGRESS_CLASSES, { name: 'one' }, 'merge', {
       spec: { parameters: { apiGroup: null, kind: 'ConfigMap', name: 'other' } },
     });
-    await eventually(async () => (await maxHosts('one')) === 70);
+    await eventually(async () => (await maxHosts('one')) === 1070);
     expect((await world.router('one'))?.metadata).toMatchObject({ uid });
     expect((await world.router('one'))?.metadata.deletionTimestamp).toBeUndefined();
     // A tenant must not decide what the manager runs, and where. The router stays as it is.
-    await world.make(configMap('own', { maxHosts: '92', image: 'evil:1', namespace: 'kube-system' }));
+    await world.make(configMap('own', { maxHosts: '1092', image: 'evil:1', namespace: 'kube-system' }));
     await expect
       .poll(() => world.eventsOf('IngressClass', 'two'))
       .toContainEqual(
@@ -271,7 +274,7 @@ describe('parameters of an IngressClass', () => {
         ),
       );
     expect((await world.router('two'))?.spec.workload).toBeUndefined();
-    expect(await maxHosts('two')).toBe(91);
+    expect(await maxHosts('two')).toBe(1091);
     await world.remove(CONFIG_MAPS, 'own', 'shop');
     await world.remove(INGRESS_CLASS_PARAMETERS, 'own', 'shop');
   });

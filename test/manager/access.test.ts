@@ -42,6 +42,11 @@ beforeAll(async () => {
   await kubectl.run(
     'create clusterrole maker --verb=create,patch,delete --resource=configmaps,deployments.apps',
   );
+  await kubectl.run(
+    'create clusterrole forger --verb=patch --resource=edgeapplications.apps.kubeedge.io/status',
+  );
+  for (const user of ['writer', 'maker'])
+    await kubectl.run(`create rolebinding forge-${user} -n a --clusterrole=forger --user=${user}`);
   await kubectl.run('create clusterrole creator --verb=create --resource=configmaps');
   await kubectl.run(
     'create clusterrole roles --verb=create,patch,delete --resource=roles,rolebindings,certificatesigningrequests',
@@ -115,6 +120,45 @@ async function refusal(request: Promise<unknown>): Promise<string> {
   expect(error.code).toBe(403);
   return error.message.replace(`admission webhook "${WEBHOOK}" denied the request: `, '');
 }
+
+describe('the status of an application', () => {
+  const recorded = (uid: string): object => ({
+    status: {
+      manifestStatuses: [
+        {
+          identifier: {
+            ordinal: 0,
+            version: 'v1',
+            kind: 'ConfigMap',
+            resource: 'configmaps',
+            namespace: 'a',
+            name: 'precious',
+            uid,
+          },
+        },
+      ],
+    },
+  });
+
+  it('can claim only objects that the user can delete', async () => {
+    const precious = configMap('precious', 'a') as KubeObject;
+    const { metadata } = await admin.create(CONFIG_MAPS, precious);
+    await write(as('writer'), application('forged'));
+    const forge = (user: string): Promise<unknown> =>
+      as(user).patch(
+        EDGE_APPLICATIONS,
+        { name: 'forged', namespace: 'a', subresource: 'status' },
+        'merge',
+        recorded(metadata.uid!),
+      );
+    expect(await refusal(forge('writer'))).toBe(
+      'admission webhook "status.edgeapplications.apps.kubeedge.io.tidegate.io" denied the request: ' +
+        'status.manifestStatuses: user "writer" cannot delete configmaps "precious" in namespace "a"; an application ' +
+        'deletes the objects in its status: let the manager write the status, or grant the permission',
+    );
+    await forge('maker');
+  });
+});
 
 describe('an application', () => {
   it('is rejected if its author cannot create an object of it', async () => {

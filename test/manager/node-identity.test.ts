@@ -8,7 +8,12 @@ import {
   type Node,
 } from '@tidegate/kube';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { NODE_GROUPS, NODE_POOL_LABEL, NODE_POOLS } from '../../packages/tidegate/src/api/index.ts';
+import {
+  EDGE_APPLICATIONS,
+  NODE_GROUPS,
+  NODE_POOL_LABEL,
+  NODE_POOLS,
+} from '../../packages/tidegate/src/api/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { eventually, type Manager, startManager, VALIDATING_CONFIGURATIONS } from './support.ts';
 
@@ -69,6 +74,22 @@ it('a node registers with its pool, and cannot change it later', async () => {
   });
   expect(await refusal(relabel({ shop: 'yes' }))).toContain('cannot change label shop');
   await admin.patch(NODES, { name: 'n1' }, 'merge', { metadata: { labels: { shop: 'yes' } } });
+
+  // So are those of a new application.
+  await admin.create(EDGE_APPLICATIONS, {
+    apiVersion: 'apps.kubeedge.io/v1alpha1',
+    kind: 'EdgeApplication',
+    metadata: { name: 'gpus', namespace: 'default' },
+    spec: {
+      workloadTemplate: { manifests: [] },
+      workloadScope: { targetNodeLabels: [{ labelSelector: { matchLabels: { gpu: 'yes' } } }] },
+    },
+  });
+  await eventually(async () => {
+    const configuration = await admin.get(VALIDATING_CONFIGURATIONS, { name: 'tidegate' });
+    return JSON.stringify(configuration).includes(String.raw`\"gpu\"`);
+  });
+  expect(await refusal(relabel({ gpu: 'yes' }))).toContain('cannot change label gpu');
 
   // A node cannot leave and join again.
   expect(await refusal(node.delete(NODES, { name: 'n1' }))).toContain('forbidden');

@@ -159,6 +159,7 @@ describe('the account of admission', () => {
       [
         "admissionregistration.k8s.io/mutatingwebhookconfigurations/tidegate",
         "admissionregistration.k8s.io/validatingwebhookconfigurations/tidegate",
+        "apps.kubeedge.io/edgeapplications",
         "apps.kubeedge.io/nodegroups",
         "apps.openyurt.io/nodepools",
         "apps.openyurt.io/yurtingresses",

@@ -138,7 +138,10 @@ describe('with Kubernetes before 1.30', () => {
     const { webhooks } = await admin.get(VALIDATING, NAME);
     expect(webhooks.filter(({ matchConditions }) => matchConditions !== undefined)).toEqual([]);
     const closed = webhooks.filter(({ failurePolicy }) => failurePolicy === 'Fail').map(({ name }) => name);
-    expect(closed).toEqual(['edgeapplications.apps.kubeedge.io.tidegate.io']);
+    expect(closed).toEqual([
+      'edgeapplications.apps.kubeedge.io.tidegate.io',
+      'status.edgeapplications.apps.kubeedge.io.tidegate.io',
+    ]);
   });
 
   async function withBundle(caBundle: string): Promise<KubeObject[]> {

@@ -10,7 +10,7 @@
  * They are our own code because they must behave like kube-apiserver in every corner, and npm has no strategic merge. The
  * API server of this project is tested against recorded answers of the real one.
  */
-export { applyJsonPatch, type JsonPatchOperation } from './json-patch.ts';
+export { applyJsonPatch, type JsonPatchCost, type JsonPatchOperation } from './json-patch.ts';
 export { JsonPatchError, type JsonPatchProblem } from './json-patch-error.ts';
 export type { JsonPatchDialect } from './json-patch-place.ts';
 export { parsePointer, toPointer } from './json-pointer.ts';

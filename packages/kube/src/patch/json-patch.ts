@@ -26,8 +26,15 @@ const MAX_COPIED_BYTES = MAX_JSON_BYTES;
 /** Ten thousand insertions at the front of a list that they fill, which takes less than a second. */
 const MAX_SHIFTS = 50_000_000;
 
+/** What the operations of a patch have cost, for callers with a limit for many patches together. */
+export interface JsonPatchCost {
+  copiedBytes: number;
+  shifts: number;
+}
+
 /**
- * Returns the document with all operations applied in order. Throws a JsonPatchError.
+ * Returns the document with all operations applied in order. Throws a JsonPatchError. Adds what it did to `cost`; the limits
+ * of a patch count what `cost` contains already.
  *
  * @example
  * applyJsonPatch({ spec: { replicas: 1 } }, [{ op: 'replace', path: '/spec/replicas', value: 3 }]);
@@ -37,8 +44,9 @@ export function applyJsonPatch<T>(
   document: T,
   operations: readonly JsonPatchOperation[],
   dialect: JsonPatchDialect = 'rfc6902',
+  cost: JsonPatchCost = { copiedBytes: 0, shifts: 0 },
 ): T {
-  const run = new Run(document, dialect);
+  const run = new Run(document, dialect, cost);
   for (const [index, operation] of operations.entries()) {
     const failed = (problem: JsonPatchProblem): JsonPatchError =>
       new JsonPatchError(index, { problem, side: 'path', pointer: operation.path });
@@ -64,13 +72,13 @@ class Run {
   /** The maps and lists that this run has copied, and may change. */
   readonly #owned: Set<object>;
   readonly #dialect: JsonPatchDialect;
-  #copied = 0;
-  #shifted = 0;
+  readonly #cost: JsonPatchCost;
 
-  constructor(document: unknown, dialect: JsonPatchDialect) {
+  constructor(document: unknown, dialect: JsonPatchDialect, cost: JsonPatchCost) {
     this.#root = { '': document };
     this.#owned = new Set([this.#root]);
     this.#dialect = dialect;
+    this.#cost = cost;
   }
 
   get document(): unknown {
@@ -130,17 +138,20 @@ class Run {
   }
 
   #chargeCopy(value: unknown): JsonPatchProblem | undefined {
-    const size = measureJson(value, { bytes: MAX_COPIED_BYTES - this.#copied, depth: MAX_JSON_DEPTH });
+    const size = measureJson(value, {
+      bytes: MAX_COPIED_BYTES - this.#cost.copiedBytes,
+      depth: MAX_JSON_DEPTH,
+    });
     if (size === 'too deep') return 'too deep';
     if (size === 'too large') return 'copies too large';
-    this.#copied += size;
+    this.#cost.copiedBytes += size;
     return undefined;
   }
 
   /** Counts the items that are about to be shifted. Returns whether the patch may continue. */
   mayShift({ shifts }: Place): boolean {
-    this.#shifted += shifts;
-    return this.#shifted <= MAX_SHIFTS;
+    this.#cost.shifts += shifts;
+    return this.#cost.shifts <= MAX_SHIFTS;
   }
 
   get isLenient(): boolean {

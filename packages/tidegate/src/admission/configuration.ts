@@ -100,7 +100,7 @@ const failurePolicyOf = ({ failurePolicy, guards }: AdmissionRule, conditions: b
 function matchConditionsOf({ failurePolicy, guards, matchConditions }: AdmissionRule): {
   matchConditions?: MatchCondition[];
 } {
-  const needsSpec = failurePolicy === 'Fail' && guards !== 'metadata';
+  const needsSpec = failurePolicy === 'Fail' && guards === undefined;
   const conditions = [...(needsSpec ? [SPEC_IS_CHANGED] : []), ...(matchConditions?.() ?? [])];
   return conditions.length === 0 ? {} : { matchConditions: conditions };
 }

@@ -10,6 +10,7 @@ const ENDPOINT: Endpoint = {
 /** An empty cluster: conditions that depend on classes and pools match nothing but what is always protected. */
 const NOTHING = {
   membership: { selectorKeys: () => new Set<string>() },
+  targetLabels: { keys: () => [] },
   ingresses: { classes: { list: () => [] } },
   registration: 'allow',
 } as unknown as RuleSources;

@@ -3,7 +3,7 @@ import { QueueFullError, ReviewQueue } from './review-queue.ts';
 
 describe('the queue of reviews', () => {
   it('lets tenants take turns', async () => {
-    const queue = new ReviewQueue({ mostPerTenant: 10, most: 100 });
+    const queue = new ReviewQueue({ mostPerTenant: 10, most: 100, runningPerTenant: 10 });
     const order: string[] = [];
     const evaluate = (name: string) => () => void order.push(name);
     await Promise.all([
@@ -15,7 +15,7 @@ describe('the queue of reviews', () => {
   });
 
   it('lets others run while a long review gives way, also if the queue is full', async () => {
-    const queue = new ReviewQueue({ mostPerTenant: 1, most: 3 });
+    const queue = new ReviewQueue({ mostPerTenant: 1, most: 3, runningPerTenant: 10 });
     const order: string[] = [];
     const long = queue.run('a', async () => {
       for (const part of ['a1', 'a2', 'a3']) {
@@ -33,7 +33,7 @@ describe('the queue of reviews', () => {
   });
 
   it('does not wait for a review that waits for the API server', async () => {
-    const queue = new ReviewQueue({ mostPerTenant: 10, most: 100 });
+    const queue = new ReviewQueue({ mostPerTenant: 10, most: 100, runningPerTenant: 10 });
     let answer = (): void => undefined;
     const slow = queue.run(
       'a',
@@ -48,7 +48,7 @@ describe('the queue of reviews', () => {
   });
 
   it('refuses reviews of a tenant that has too many, but not those of others', async () => {
-    const queue = new ReviewQueue({ mostPerTenant: 2, most: 100 });
+    const queue = new ReviewQueue({ mostPerTenant: 2, most: 100, runningPerTenant: 10 });
     // The first one starts immediately and does not count.
     const accepted = [1, 2, 3].map((each) => queue.run('a', () => each));
     await expect(queue.run('a', () => 4)).rejects.toThrow(QueueFullError);
@@ -57,19 +57,67 @@ describe('the queue of reviews', () => {
   });
 
   it('refuses reviews when too many are waiting in total', async () => {
-    const queue = new ReviewQueue({ mostPerTenant: 2, most: 2 });
+    const queue = new ReviewQueue({ mostPerTenant: 2, most: 2, runningPerTenant: 10 });
     const accepted = ['a', 'b', 'c'].map((tenant) => queue.run(tenant, () => tenant));
     await expect(queue.run('d', () => 'd')).rejects.toThrow(QueueFullError);
     expect(await Promise.all(accepted)).toEqual(['a', 'b', 'c']);
   });
 
   it('passes on the error of a review and continues', async () => {
-    const queue = new ReviewQueue({ mostPerTenant: 2, most: 2 });
+    const queue = new ReviewQueue({ mostPerTenant: 2, most: 2, runningPerTenant: 10 });
     await expect(
       queue.run('a', () => {
         throw new Error('boom');
       }),
     ).rejects.toThrow('boom');
     expect(await queue.run('a', () => 1)).toBe(1);
+  });
+
+  it('starts only a few reviews of a tenant at once, and continues those', async () => {
+    const queue = new ReviewQueue({ mostPerTenant: 10, most: 100, runningPerTenant: 2 });
+    const order: string[] = [];
+    const ends: (() => void)[] = [];
+    const long = (name: string) => async () => {
+      order.push(name);
+      await queue.turn('a');
+      order.push(`${name} continues`);
+      await new Promise<void>((resolve) => ends.push(resolve));
+    };
+    const all = ['a1', 'a2', 'a3'].map((name) => queue.run('a', long(name)));
+    await queue.run('b', () => void order.push('b1'));
+    while (ends.length < 2) await new Promise(setImmediate);
+    expect(order.toSorted()).toEqual(['a1', 'a1 continues', 'a2', 'a2 continues', 'b1']);
+    ends.shift()?.();
+    while (ends.length < 2) await new Promise(setImmediate);
+    expect(order.at(-1)).toBe('a3 continues');
+    for (const end of ends) end();
+    await Promise.all(all);
+  });
+
+  it('ends a review that is aborted, and never starts one that was waiting', async () => {
+    const queue = new ReviewQueue({ mostPerTenant: 1, most: 100, runningPerTenant: 1 });
+    const abort = new AbortController();
+    let parts = 0;
+    let isOver = false;
+    const long = queue.run(
+      'a',
+      async () => {
+        try {
+          for (; ; parts++) await queue.turn('a', abort.signal);
+        } finally {
+          isOver = true;
+        }
+      },
+      abort.signal,
+    );
+    while (parts < 3) await new Promise(setImmediate);
+    const started: string[] = [];
+    const waiting = queue.run('a', () => void started.push('late'), abort.signal);
+    abort.abort(new Error('too late'));
+    await expect(long).rejects.toThrow('too late');
+    await expect(waiting).rejects.toThrow('too late');
+    await expect(queue.run('a', () => 1, abort.signal)).rejects.toThrow('too late');
+    expect(await queue.run('a', () => 1)).toBe(1);
+    expect([isOver, started]).toEqual([true, []]);
   });
 });

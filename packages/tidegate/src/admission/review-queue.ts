@@ -8,58 +8,136 @@
 /** A review was not evaluated because too many of them are waiting. */
 export class QueueFullError extends Error {}
 
+export interface QueueLimits {
+  /** Waiting reviews of all tenants. */
+  most: number;
+  mostPerTenant: number;
+  /** Reviews of one tenant that have started and not ended. */
+  runningPerTenant: number;
+}
+
+interface Waiting {
+  /** A new review, and not the next part of one that runs. */
+  readonly starts: boolean;
+  run(): void;
+}
+
 export class ReviewQueue {
   /** Waiting reviews by tenant. The tenant whose turn is next comes first. */
-  readonly #tenants = new Map<string, (() => void)[]>();
-  readonly #mostPerTenant: number;
-  readonly #most: number;
+  readonly #tenants = new Map<string, Waiting[]>();
+  /** How many reviews of a tenant run. */
+  readonly #running = new Map<string, number>();
+  readonly #limits: QueueLimits;
+  /** Reviews that have not started. */
   #waiting = 0;
-  #isRunning = false;
+  #isActive = false;
 
-  constructor(limits: { mostPerTenant: number; most: number }) {
-    this.#mostPerTenant = limits.mostPerTenant;
-    this.#most = limits.most;
+  constructor(limits: QueueLimits) {
+    this.#limits = limits;
   }
 
-  /** Rejects with QueueFullError if too many reviews are waiting, or with the error of `evaluate`. */
-  run<T>(tenant: string, evaluate: () => Promise<T> | T): Promise<T> {
-    const own = this.#tenants.get(tenant) ?? [];
-    if (own.length >= this.#mostPerTenant || this.#waiting >= this.#most)
+  /**
+   * Rejects with QueueFullError if too many reviews are waiting, with the error of `evaluate`, or with the reason of the
+   * signal. A review that is aborted while it waits never starts.
+   */
+  run<T>(tenant: string, evaluate: () => Promise<T> | T, signal?: AbortSignal): Promise<T> {
+    const own = this.#tenants.get(tenant)?.filter(({ starts }) => starts).length ?? 0;
+    if (own >= this.#limits.mostPerTenant || this.#waiting >= this.#limits.most)
       return Promise.reject(
-        new QueueFullError(`${this.#waiting} reviews are waiting, ${own.length} of them of this tenant`),
+        new QueueFullError(`${this.#waiting} reviews are waiting, ${own} of them of this tenant`),
       );
+    return this.#wait(tenant, true, signal, async () => {
+      this.#running.set(tenant, this.#runningOf(tenant) + 1);
+      try {
+        return await evaluate();
+      } finally {
+        this.#ended(tenant);
+      }
+    });
+  }
+
+  /**
+   * For a review that is being evaluated: lets the others run, and resolves when it is the turn of the tenant again. Rejects
+   * when the signal is aborted, which ends the evaluation.
+   */
+  turn(tenant: string, signal?: AbortSignal): Promise<void> {
+    return this.#wait(tenant, false, signal, async () => undefined);
+  }
+
+  #wait<T>(
+    tenant: string,
+    starts: boolean,
+    signal: AbortSignal | undefined,
+    run: () => Promise<T>,
+  ): Promise<T> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
     return new Promise<T>((resolve, reject) => {
-      // Rules that ask the API server must not block the queue while they wait, so the result is not awaited here.
-      this.#wait(tenant, () => void Promise.resolve().then(evaluate).then(resolve, reject));
+      const aborted = (): void => {
+        this.#remove(tenant, waiting);
+        reject(signal?.reason);
+      };
+      const waiting: Waiting = {
+        starts,
+        // Rules that ask the API server must not block the queue while they wait, so the result is not awaited here.
+        run: () => {
+          void Promise.resolve()
+            .then(run)
+            .then(resolve, reject)
+            .finally(() => signal?.removeEventListener('abort', aborted));
+        },
+      };
+      signal?.addEventListener('abort', aborted, { once: true });
+      const own = this.#tenants.get(tenant) ?? [];
+      own.push(waiting);
+      this.#tenants.set(tenant, own);
+      if (starts) this.#waiting++;
+      if (!this.#isActive) this.#next();
     });
   }
 
-  /** For a review that is being evaluated: lets the others run, and resolves when it is the turn of the tenant again. */
-  turn(tenant: string): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wait(tenant, resolve);
-    });
-  }
-
-  #wait(tenant: string, run: () => void): void {
-    const own = this.#tenants.get(tenant) ?? [];
-    own.push(run);
-    this.#tenants.set(tenant, own);
-    this.#waiting++;
-    if (!this.#isRunning) this.#next();
-  }
-
-  /** Starts one review, and yields to input and output before the next. */
+  /** Starts one review or a part of one, and yields to input and output before the next. */
   #next(): void {
-    const [tenant, own] = this.#tenants.entries().next().value ?? [];
-    this.#isRunning = tenant !== undefined;
-    if (tenant === undefined || own === undefined) return;
-    // Deleting and setting the key again moves the tenant to the end of the round.
-    this.#tenants.delete(tenant);
-    const first = own.shift();
-    this.#waiting--;
-    if (own.length > 0) this.#tenants.set(tenant, own);
-    first?.();
+    const [tenant, waiting] = this.#first() ?? [];
+    this.#isActive = waiting !== undefined;
+    if (tenant === undefined || waiting === undefined) return;
+    this.#remove(tenant, waiting);
+    const rest = this.#tenants.get(tenant);
+    if (rest !== undefined) {
+      // Deleting and setting the key again moves the tenant to the end of the round.
+      this.#tenants.delete(tenant);
+      this.#tenants.set(tenant, rest);
+    }
+    waiting.run();
     setImmediate(() => this.#next());
+  }
+
+  /** What may run now. A tenant with too many running reviews can only continue those. */
+  #first(): [tenant: string, waiting: Waiting] | undefined {
+    for (const [tenant, own] of this.#tenants) {
+      const mayStart = this.#runningOf(tenant) < this.#limits.runningPerTenant;
+      const waiting = own.find(({ starts }) => mayStart || !starts);
+      if (waiting !== undefined) return [tenant, waiting];
+    }
+    return undefined;
+  }
+
+  #remove(tenant: string, waiting: Waiting): void {
+    const own = this.#tenants.get(tenant) ?? [];
+    const at = own.indexOf(waiting);
+    if (at < 0) return;
+    own.splice(at, 1);
+    if (waiting.starts) this.#waiting--;
+    if (own.length === 0) this.#tenants.delete(tenant);
+  }
+
+  #runningOf(tenant: string): number {
+    return this.#running.get(tenant) ?? 0;
+  }
+
+  #ended(tenant: string): void {
+    const running = this.#runningOf(tenant) - 1;
+    if (running > 0) this.#running.set(tenant, running);
+    else this.#running.delete(tenant);
+    if (!this.#isActive) this.#next();
   }
 }

@@ -86,14 +86,18 @@ export function headIn(text: string): Head | undefined {
   return { apiVersion, request: { uid }, resource: { group, resource, subResource }, namespace };
 }
 
+/** Why a review was not evaluated: status codes with their reasons in Kubernetes. */
+const REFUSALS = { 413: 'RequestEntityTooLarge', 429: 'TooManyRequests', 504: 'Timeout' };
+export type RefusalCode = keyof typeof REFUSALS;
+
 /** The response to a review that was not evaluated. */
-export const refusalOf = ({ apiVersion, request }: Envelope, code: 413 | 429, message: string): object => ({
+export const refusalOf = ({ apiVersion, request }: Envelope, code: RefusalCode, message: string): object => ({
   kind: 'AdmissionReview',
   apiVersion,
   response: {
     uid: request.uid,
     allowed: false,
-    status: { code, reason: code === 413 ? 'RequestEntityTooLarge' : 'TooManyRequests', message },
+    status: { code, reason: REFUSALS[code], message },
   } satisfies AdmissionResponse,
 });
 

@@ -24,8 +24,11 @@ export interface AdmissionRule {
    * could bypass them by keeping the manager busy.
    */
   failurePolicy: 'Fail' | 'Ignore';
-  /** The rule protects labels or annotations: `Fail` applies as far as `matchConditions` say, whether the spec changes or not. */
-  guards?: 'metadata';
+  /**
+   * The rule protects labels and annotations, or the status: `Fail` applies as far as `matchConditions` say, whether the spec
+   * changes or not.
+   */
+  guards?: 'metadata' | 'status';
   /** The rule changes the object instead of validating it. */
   mutates?: true;
   /** Computed again when the cluster changes, see `WebhookOptions.onChange`. */

@@ -7,6 +7,8 @@ import { issueCertificate, type KeyPair } from '@tidegate/kube/certificates';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bundleOf, newServingCertificate, renewed, signerOf } from './authorities.ts';
 import type { AdmissionResult } from './review.ts';
+import { ClientGoneError, ReviewTimeoutError } from './review-lifetime.ts';
+import type { AdmissionRule } from './rule.ts';
 import { AdmissionServer, type ServerOptions } from './server.ts';
 
 const now = Date.now();
@@ -53,6 +55,14 @@ async function close(): Promise<void> {
 async function restart(...options: Parameters<typeof listen>): Promise<void> {
   await close();
   await listen(...options);
+}
+
+function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
 }
 
 /** Answers reviews of objects with the name `waits`. */
@@ -245,6 +255,63 @@ describe('the admission server under load', () => {
     socket.on('error', () => undefined);
     socket.resume();
     await new Promise((resolve) => socket.once('close', resolve));
+  });
+
+  /** A rule that computes until it is aborted, and reports that. */
+  const endless = (
+    failurePolicy: 'Fail' | 'Ignore',
+    ended: (error: unknown) => void,
+    started: () => void = () => {},
+  ): AdmissionRule => ({
+    group: 'g',
+    versions: ['v1'],
+    resource: 'things',
+    scope: 'Cluster',
+    operations: ['CREATE'],
+    failurePolicy,
+    async evaluate({ name }, turn) {
+      if (name === 'small') return {};
+      started();
+      try {
+        for (;;) await turn?.();
+      } catch (error) {
+        ended(error);
+        throw error;
+      }
+    },
+  });
+
+  it.each(['Fail', 'Ignore'] as const)('ends a review that takes too long (%s)', async (failurePolicy) => {
+    const { promise, resolve } = withResolvers<unknown>();
+    await restart({ limits: { evaluationMs: 50 }, rules: [endless(failurePolicy, resolve)] });
+    const { code, text } = await send('POST', '/validate', review('endless'));
+    expect(await promise).toBeInstanceOf(ReviewTimeoutError);
+    if (failurePolicy === 'Ignore') expect(code).toBe(504);
+    else
+      expect(JSON.parse(text).response).toEqual({
+        uid: 'u1',
+        allowed: false,
+        status: {
+          code: 504,
+          reason: 'Timeout',
+          message: 'the evaluation of the object took longer than 50 ms: make it smaller, or try again',
+        },
+      });
+  });
+
+  it('ends a review when the client leaves', async () => {
+    const { promise, resolve } = withResolvers<unknown>();
+    const start = withResolvers<void>();
+    await restart({ limits: { evaluationMs: 1e9 }, rules: [endless('Fail', resolve, start.resolve)] });
+    const body = review('endless');
+    const socket = connect({ host: '127.0.0.1', port: server.port, ca: bundleOf(authorities) }, () =>
+      socket.write(`POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
+    );
+    socket.on('error', () => undefined);
+    await start.promise;
+    expect(JSON.parse((await send('POST', '/validate', review('small'))).text).response.allowed).toBe(true);
+    socket.destroy();
+    expect(await promise).toBeInstanceOf(ClientGoneError);
   });
 
   it('shows the first problems only', async () => {

@@ -8,10 +8,12 @@ import {
   type AdmissionRequest,
   type Envelope,
   headIn,
+  type RefusalCode,
   readReview,
   refusalOf,
   reviewResponse,
 } from './review.ts';
+import { ClientGoneError, lifetimeOf, ReviewTimeoutError } from './review-lifetime.ts';
 import { QueueFullError, ReviewQueue } from './review-queue.ts';
 import { type AdmissionRule, ruleFor } from './rule.ts';
 
@@ -29,8 +31,11 @@ export interface ServerLimits {
   connectionsPerAddress: number;
   /** For the TLS handshake, and for the whole request. API servers wait for 5 seconds. */
   timeoutMs: number;
+  /** For the evaluation of a review. Less than the five seconds of API servers, so that users see why it failed. */
+  evaluationMs: number;
   waitingReviews: number;
   waitingReviewsPerTenant: number;
+  runningReviewsPerTenant: number;
 }
 
 const LIMITS: ServerLimits = {
@@ -39,8 +44,10 @@ const LIMITS: ServerLimits = {
   allBytes: 64 * 1024 * 1024,
   connectionsPerAddress: 100,
   timeoutMs: 5_000,
+  evaluationMs: 4_000,
   waitingReviews: 1_000,
   waitingReviewsPerTenant: 50,
+  runningReviewsPerTenant: 10,
 };
 
 /** Which clients may send reviews: those with a certificate of this authority, for one of these names. */
@@ -75,10 +82,13 @@ export class AdmissionServer {
 
   private constructor({ certificate, clients, rules, limits, log }: ServerOptions) {
     this.#limits = { ...LIMITS, ...limits };
-    const { allBytes, connectionsPerAddress, timeoutMs, waitingReviews, waitingReviewsPerTenant } =
-      this.#limits;
+    const { allBytes, connectionsPerAddress, timeoutMs } = this.#limits;
     this.#connections = new Connections({ mostPerAddress: connectionsPerAddress, mostBytes: allBytes });
-    this.#queue = new ReviewQueue({ most: waitingReviews, mostPerTenant: waitingReviewsPerTenant });
+    this.#queue = new ReviewQueue({
+      most: this.#limits.waitingReviews,
+      mostPerTenant: this.#limits.waitingReviewsPerTenant,
+      runningPerTenant: this.#limits.runningReviewsPerTenant,
+    });
     this.#clients = clients;
     this.#rules = rules;
     this.#log = log;
@@ -189,21 +199,32 @@ export class AdmissionServer {
   /** Parsing takes a moment too, so it waits for its turn. The beginning shows the tenant. */
   async #answer({ text, head }: Body, mutating: boolean, response: ServerResponse): Promise<void> {
     let envelope: Envelope | undefined = headIn(head);
+    let rule: AdmissionRule | undefined;
+    const { signal, end: endOfReview } = lifetimeOf(response, this.#limits.evaluationMs);
     try {
       const parse = () => parsed(text);
-      const review = await this.#queue.run(`namespace ${headIn(head)?.namespace ?? ''}`, parse);
+      const review = await this.#queue.run(`namespace ${headIn(head)?.namespace ?? ''}`, parse, signal);
       if (review instanceof Error) return end(response, 400, review.message);
       const { apiVersion, request } = review;
       envelope = review;
       const tenant = tenantOf(request);
-      const turn = () => this.#queue.turn(tenant);
-      const evaluate = () => ruleFor(this.#rules, request, mutating)?.evaluate(request, turn) ?? {};
-      const result = await this.#queue.run(tenant, evaluate);
+      rule = ruleFor(this.#rules, request, mutating);
+      const turn = () => this.#queue.turn(tenant, signal);
+      const evaluate = () => rule?.evaluate(request, turn) ?? {};
+      const result = await this.#queue.run(tenant, evaluate, signal);
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify(reviewResponse(apiVersion, request, result)));
     } catch (error) {
-      if (!(error instanceof QueueFullError)) throw error;
-      deny(response, 429, `too many admission reviews: ${error.message}; try again`, envelope);
+      if (error instanceof ClientGoneError) return;
+      if (error instanceof QueueFullError)
+        deny(response, 429, `too many admission reviews: ${error.message}; try again`, envelope);
+      else if (error instanceof ReviewTimeoutError) {
+        // With `Ignore`, a manager without enough CPU time must not block the cluster.
+        const to = rule?.failurePolicy === 'Fail' ? envelope : undefined;
+        deny(response, 504, `${error.message}: make it smaller, or try again`, to);
+      } else throw error;
+    } finally {
+      endOfReview();
     }
   }
 
@@ -231,7 +252,7 @@ function end(response: ServerResponse, code: number, text: string): void {
  * Denies a request that was not evaluated. An error of HTTP would let it pass if the failure policy is `Ignore`, and a user
  * could bypass the rules with a large object.
  */
-function deny(response: ServerResponse, code: 413 | 429, text: string, to: Envelope | undefined): void {
+function deny(response: ServerResponse, code: RefusalCode, text: string, to: Envelope | undefined): void {
   if (to === undefined) end(response, code, text);
   else {
     response.writeHead(200, { 'content-type': 'application/json' });

@@ -20,10 +20,13 @@
  */
 export { applicationController } from './controller/application-controller.ts';
 export { availabilityOf } from './controller/availability.ts';
+export type { Recorded } from './controller/ownership.ts';
 export { type PreviewedChange, preview } from './controller/preview.ts';
+export { recordedObjects } from './controller/recorded-objects.ts';
 export { decodeManifests, type Manifest, manifestPath } from './render/decode.ts';
 export { render } from './render/render.ts';
 export type { RenderError, Rendered } from './render/result.ts';
 export { builtInScopes } from './render/scopes.ts';
 export { everyPoolIsNodeGroup, type KindOfPool, targetsOf } from './render/targets.ts';
-export { distinctErrors, validateEdgeApplication } from './validate.ts';
+export { followTargetLabels, TargetLabels, targetLabelsOf } from './target-labels.ts';
+export { distinctErrors, manifestErrors, validateEdgeApplication } from './validate.ts';

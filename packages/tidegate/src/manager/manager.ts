@@ -27,13 +27,14 @@ import {
 } from '../admission/index.ts';
 import {
   EDGE_APPLICATION_NAMESPACE_LABEL,
+  EDGE_APPLICATIONS,
   INGRESS_FIELD_MANAGER,
   NODE_GROUPS,
   NODE_POOLS,
   YURT_INGRESSES,
 } from '../api/index.ts';
 import { approvalController } from '../approval/index.ts';
-import { applicationController } from '../apps/index.ts';
+import { applicationController, followTargetLabels } from '../apps/index.ts';
 import { type RouterPolicy, type RouterPorts, runIngressControllers } from '../ingress/index.ts';
 import {
   followMembership,
@@ -149,7 +150,8 @@ async function work(
       signal,
       parts.map((part) => (stop) => {
         if (part !== 'admission') return lead(part, options, context, stop);
-        const serve = () => serveAdmission(options, { membership, informers }, isReady, stop);
+        const targets = followTargetLabels(informers);
+        const serve = () => serveAdmission(options, { membership, informers, targets }, isReady, stop);
         return untilAccepted('configure the admission webhook', serve, { clock, log, signal: stop });
       }),
     );
@@ -160,22 +162,27 @@ async function work(
   }
 }
 
+interface AdmissionContext extends Pick<PoolsContext, 'membership' | 'informers'> {
+  targets: ReturnType<typeof followTargetLabels>;
+}
+
 async function serveAdmission(
   options: ManagerOptions,
-  { membership, informers }: Pick<PoolsContext, 'membership' | 'informers'>,
+  { membership, informers, targets }: AdmissionContext,
   onReady: () => void,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, clock = systemClock, webhook, registration = 'allow', log, metrics } = options;
   const ingresses = ingressSources({ client, informers, clock });
   const yurtIngresses = informers.for(YURT_INGRESSES);
-  await orAborted(Promise.all([ingresses.synced, yurtIngresses.synced]), signal);
+  await orAborted(Promise.all([ingresses.synced, yurtIngresses.synced, targets.synced]), signal);
   await runWebhook(
     {
       client,
       ...webhook,
       rules: admissionRules({
         membership,
+        targetLabels: targets.targetLabels,
         permissions: { access: accessReviews(client, clock), discovery: client.discovery },
         ingresses,
         yurtIngresses: yurtIngresses.cache,
@@ -183,7 +190,7 @@ async function serveAdmission(
         registration,
         now: () => clock.now(),
       }),
-      onChange: (changed) => onConditionChange(informers, membership, changed),
+      onChange: (changed) => onConditionChange(informers, membership, targets, changed),
       secret: WEBHOOK_SECRET,
       installs: options.installDefinitions,
       onProblems: reportingProblems(metrics, log),
@@ -214,20 +221,29 @@ function reportingProblems(metrics: Metrics, log: Logger): (problems: readonly s
 
 /**
  * The webhook is called only for Ingresses of classes that Tidegate serves, and for nodes that change a label in the
- * selector of a pool. Pools change with every status, their selectors do not.
+ * selector of a pool or an application. Both change with every status, their selectors do not.
  */
-function onConditionChange(informers: Informers, membership: Membership, changed: () => void): () => void {
-  let keys = '';
-  const onPool = (): void => {
-    const now = [...membership.selectorKeys()].toSorted().join(' ');
-    if (now !== keys) changed();
-    keys = now;
+function onConditionChange(
+  informers: Informers,
+  membership: Membership,
+  { targetLabels }: AdmissionContext['targets'],
+  changed: () => void,
+): () => void {
+  const whenOther = (keys: () => Iterable<string>) => {
+    let before = '';
+    const look = (): void => {
+      const now = [...keys()].toSorted().join(' ');
+      if (now !== before) changed();
+      before = now;
+    };
+    return { onAdd: look, onUpdate: look, onDelete: look };
   };
-  const onPools = { onAdd: onPool, onUpdate: onPool, onDelete: onPool };
+  const onPools = whenOther(() => membership.selectorKeys());
   const stops = [
     informers.for(INGRESS_CLASSES).addHandler({ onAdd: changed, onDelete: changed }),
     informers.for(NODE_POOLS).addHandler(onPools),
     informers.for(NODE_GROUPS).addHandler(onPools),
+    informers.for(EDGE_APPLICATIONS).addHandler(whenOther(() => targetLabels.keys())),
   ];
   return () => {
     for (const stop of stops) stop();

@@ -29,9 +29,9 @@ export async function missingPermission(
   user: UserInfo,
   { access, discovery }: PermissionSources,
 ): Promise<string | undefined> {
-  const author = `user ${JSON.stringify(user.username)}`;
+  const author = authorOf(user);
   const resourceOf: ResourceOf = (kind) => discovery.forKind(kind);
-  try {
+  return await unlessUnreachable(user, async () => {
     const required = await requiredPermissions(application, author, resourceOf);
     if (typeof required === 'string') return required;
     const prune = await permissionsToPrune(before, required, resourceOf);
@@ -40,9 +40,21 @@ export async function missingPermission(
     const missing = await Promise.all(permissions.map((each) => missingVerbs(each, user, access)));
     const index = missing.findIndex((verbs) => verbs.length > 0);
     return index < 0 ? undefined : denial(permissions[index]!, missing[index]!, author);
+  });
+}
+
+export const authorOf = ({ username }: UserInfo): string => `user ${JSON.stringify(username)}`;
+
+/** Returns the result of the check, or why it was not possible: a permission that cannot be checked is not granted. */
+export async function unlessUnreachable(
+  user: UserInfo,
+  check: () => Promise<string | undefined>,
+): Promise<string | undefined> {
+  try {
+    return await check();
   } catch (error) {
     if (!isServerFailure(error)) throw error;
-    return `the request is rejected because the permissions of ${author} could not be checked: ${error.message}; try again`;
+    return `the request is rejected because the permissions of ${authorOf(user)} could not be checked: ${error.message}; try again`;
   }
 }
 
@@ -56,10 +68,10 @@ async function missingVerbs(
 }
 
 const denial = ({ path, target }: RequiredPermission, verbs: readonly string[], author: string): string =>
-  `${path}: ${author} cannot ${verbs.join(' or ')} ${textOf(target)}; an application can only create objects that ` +
+  `${path}: ${author} cannot ${verbs.join(' or ')} ${textOfTarget(target)}; an application can only create objects that ` +
   'its author can create and delete: grant the permission, or remove the manifest';
 
-function textOf({ group, resource, namespace, name }: Omit<AccessRequest, 'verb'>): string {
+export function textOfTarget({ group, resource, namespace, name }: Omit<AccessRequest, 'verb'>): string {
   const what = qualifiedName({ group, resource }) + (name === undefined ? '' : ` ${JSON.stringify(name)}`);
   return `${what} in ${namespace === undefined ? 'the whole cluster' : `namespace ${JSON.stringify(namespace)}`}`;
 }

@@ -1,10 +1,17 @@
 import { EDGE_APPLICATIONS, type EdgeApplication } from '../../api/index.ts';
-import { type KindOfPool, targetsOf, validateEdgeApplication } from '../../apps/index.ts';
+import {
+  type KindOfPool,
+  manifestErrors,
+  targetLabelsOf,
+  targetsOf,
+  validateEdgeApplication,
+} from '../../apps/index.ts';
 import type { Membership } from '../../pools/index.ts';
 import type { AdmissionResult } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
 import { missingPermission, type PermissionSources } from './author-permissions.ts';
 import { changedSpec } from './changed-spec.ts';
+import { KUBELET_LABELS } from './node-identity.ts';
 
 export const edgeApplicationRule = (
   membership: Pick<Membership, 'hasPool'>,
@@ -20,7 +27,7 @@ export const edgeApplicationRule = (
   failurePolicy: 'Fail',
   // A request to an API server can have 3 MiB, and an update contains the object twice.
   mostBytes: 7 * 1024 * 1024,
-  async evaluate(request): Promise<AdmissionResult> {
+  async evaluate(request, turn): Promise<AdmissionResult> {
     if (changedSpec(request) === undefined) return {};
     const { name, namespace, object } = request;
     // With generateName, the API server has not chosen the name yet.
@@ -31,13 +38,26 @@ export const edgeApplicationRule = (
       ({ path, pool }) =>
         `${path}: NodeGroup or NodePool ${JSON.stringify(pool)} not found; nothing is deployed there until it exists`,
     );
-    const problems = await validateEdgeApplication(application);
-    if (problems.length > 0) return { problems, warnings };
+    warnings.push(...forgeableTargets(application));
+    // From cheap to expensive: only authors with all permissions can make the manager render.
+    const mistakes = manifestErrors(application);
+    if (mistakes.length > 0) return { problems: mistakes, warnings };
     const before = request.oldObject && ({ ...request.oldObject, metadata } as EdgeApplication);
     const forbidden = await missingPermission(application, before, request.userInfo, permissions);
-    return { ...(forbidden !== undefined && { forbidden }), warnings };
+    if (forbidden !== undefined) return { forbidden, warnings };
+    const problems = await validateEdgeApplication(application, turn);
+    return { ...(problems.length > 0 && { problems }), warnings };
   },
 });
+
+/** Admission refuses nodes that change the labels of targets, except for labels that kubelets must be able to write. */
+const forgeableTargets = (application: EdgeApplication): string[] =>
+  [...new Set(targetLabelsOf(application))]
+    .filter((key) => KUBELET_LABELS.has(key))
+    .map(
+      (key) =>
+        `spec.workloadScope.targetNodeLabels: every node sets its own label ${key}, so a compromised node can receive these pods; use a label with the prefix node-restriction.kubernetes.io/ for pods that not every node may run`,
+    );
 
 const kindOfPoolIn =
   (membership: Pick<Membership, 'hasPool'>): KindOfPool =>

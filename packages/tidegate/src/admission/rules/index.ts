@@ -10,7 +10,7 @@
  *    use, and finds that the host is taken.
  * 3. The rule rejects the request: the message names the owner of the host and the field `spec.rules[0].host`.
  *
- * edge-application.ts also checks the permissions of the author (author-permissions.ts, required-permissions.ts), because
+ * edge-application-status.ts protects the record of what an application created. edge-application.ts also checks the permissions of the author (author-permissions.ts, required-permissions.ts), because
  * the manager creates the objects with its own. fields.ts validates fields that several kinds share.
  */
 import type { Cache } from '@tidegate/kube';
@@ -20,6 +20,7 @@ import type { AdmissionRule } from '../rule.ts';
 import type { PermissionSources } from './author-permissions.ts';
 import { defaultIngressClassRule } from './default-ingress-class.ts';
 import { edgeApplicationRule } from './edge-application.ts';
+import { edgeApplicationStatusRule } from './edge-application-status.ts';
 import { type IngressSources, ingressRule } from './ingress.ts';
 import { ingressClassParametersRule } from './ingress-class-parameters.ts';
 import { l7RouterRule } from './l7-router.ts';
@@ -32,6 +33,7 @@ import { yurtIngressRule } from './yurt-ingress.ts';
 /** The state that rules read. */
 export interface RuleSources {
   membership: Membership;
+  targetLabels: NodeIdentitySources['targetLabels'];
   permissions: PermissionSources;
   ingresses: IngressSources;
   yurtIngresses: Pick<Cache<YurtIngress>, 'list'>;
@@ -45,13 +47,15 @@ export interface RuleSources {
  * exceptions, which send requests: the permissions of users, and the leases of nodes that are not ready.
  */
 export const admissionRules = (sources: RuleSources): AdmissionRule[] => {
-  const { membership, permissions, ingresses, yurtIngresses, reachability, registration, now } = sources;
+  const { membership, targetLabels, permissions, ingresses, yurtIngresses, reachability, registration, now } =
+    sources;
   return [
     nodePoolRule(membership),
     nodeGroupRule(membership),
-    ...nodeIdentityRules({ membership, registration }),
+    ...nodeIdentityRules({ membership, targetLabels, registration }),
     unreachablePodRule({ membership, ...reachability }),
     edgeApplicationRule(membership, permissions),
+    edgeApplicationStatusRule(permissions),
     yurtIngressRule(membership, yurtIngresses),
     ingressClassParametersRule(),
     l7RouterRule(ingresses.classes),

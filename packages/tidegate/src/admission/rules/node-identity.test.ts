@@ -1,5 +1,7 @@
 import type { Node } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
+import type { EdgeApplication } from '../../api/index.ts';
+import { TargetLabels } from '../../apps/index.ts';
 import { Membership } from '../../pools/index.ts';
 import { group, node, pool } from '../../pools/testing/objects.ts';
 import type { AdmissionRequest } from '../review.ts';
@@ -18,6 +20,26 @@ membership.apply({
   name: 'shops',
   object: group('shops', { matchLabels: { shop: 'yes' } }),
 });
+
+const targetLabels = new TargetLabels();
+const selecting = (name: string, ...keys: string[]): EdgeApplication => ({
+  apiVersion: 'apps.kubeedge.io/v1alpha1',
+  kind: 'EdgeApplication',
+  metadata: { name, namespace: 'a' },
+  spec: {
+    workloadTemplate: { manifests: [] },
+    workloadScope: {
+      targetNodeLabels: keys.map((key) => ({
+        labelSelector: {
+          matchLabels: { [key]: 'x' },
+          matchExpressions: [{ key: `${key}-e`, operator: 'Exists' }],
+        },
+      })),
+    },
+  },
+});
+targetLabels.set(selecting('one', 'gpu', 'kubernetes.io/hostname'));
+targetLabels.set(selecting('two', 'gpu'));
 
 const NODE = { username: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
 const ADMIN = { username: 'ann', groups: ['system:masters'] };
@@ -42,7 +64,7 @@ async function refusalOf({ user = NODE, before, after, subResource, registration
     object: after,
     oldObject: before ?? null,
   };
-  const rule = ruleFor(nodeIdentityRules({ membership, registration }), request);
+  const rule = ruleFor(nodeIdentityRules({ membership, targetLabels, registration }), request);
   return (await rule?.evaluate(request))?.forbidden;
 }
 
@@ -53,6 +75,8 @@ describe('what decides the pool of a node', () => {
     ['the label of a NodeGroup', { 'apps.kubeedge.io/belonging-to': 'shops' }],
     ['a label in the selector of a NodePool', { city: 'lyon' }],
     ['a label in matchLabels of a NodeGroup', { shop: 'yes' }],
+    ['a label that an application selects', { gpu: 'x' }],
+    ['a label that an application selects with an expression', { 'gpu-e': 'x' }],
     ['such a label without a value', { shop: '' }],
   ])('a node cannot add, change or remove %s', async (_, labels) => {
     const [without, withIt] = [node('n1', { a: 'b' }), node('n1', { a: 'b', ...labels })];
@@ -88,15 +112,15 @@ describe('what decides the pool of a node', () => {
     const after = node('n1', { 'apps.openyurt.io/nodepool': 'paris', shop: 'yes' });
     expect(await refusalOf({ after })).toBeUndefined();
     expect(await refusalOf({ after, registration: 'refuse' })).toBe(
-      'node n1 cannot register with label apps.openyurt.io/nodepool, label shop: it decides to which pool the node belongs; ' +
+      'node n1 cannot register with label apps.openyurt.io/nodepool, label shop: it decides to which pool the node belongs, or which applications it runs; ' +
         'an administrator can set it: kubectl label node n1 apps.openyurt.io/nodepool=VALUE --overwrite',
     );
     expect(await refusalOf({ after: node('n1', { rack: '7' }), registration: 'refuse' })).toBeUndefined();
   });
 
   it('names the keys of the current selectors in the conditions', () => {
-    const [rule] = nodeIdentityRules({ membership, registration: 'allow' });
+    const [rule] = nodeIdentityRules({ membership, targetLabels, registration: 'allow' });
     const [, changed] = rule?.matchConditions?.() ?? [];
-    expect(changed?.expression).toContain('"city","shop"');
+    expect(changed?.expression).toContain('"city","gpu","gpu-e","kubernetes.io/hostname-e","shop"');
   });
 });

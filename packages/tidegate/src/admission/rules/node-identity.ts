@@ -1,5 +1,5 @@
 /**
- * A node must not choose its pool. What decides the pool are labels of its Node object, and the record of what Tidegate set
+ * A node must not choose its pool, nor the applications that it runs. What decides the pool are labels of its Node object, and the record of what Tidegate set
  * there; the NodeRestriction plugin of Kubernetes allows nodes to change both. With them, a compromised node could join the
  * pool of another site: it would receive the pods, Secrets and endpoints of that site, and remove taints that
  * administrators set, because Tidegate removes what the record contains.
@@ -12,12 +12,14 @@ import {
   OPENYURT_WRITTEN_ANNOTATION,
   WRITTEN_ANNOTATION,
 } from '../../api/index.ts';
+import type { TargetLabels } from '../../apps/index.ts';
 import type { Membership } from '../../pools/index.ts';
 import type { AdmissionRequest, AdmissionResult, UserInfo } from '../review.ts';
 import type { AdmissionRule, MatchCondition } from '../rule.ts';
 
 export interface NodeIdentitySources {
   membership: Pick<Membership, 'selectorKeys'>;
+  targetLabels: Pick<TargetLabels, 'keys'>;
   /** Whether a node may choose its pool when it registers, with `--node-labels` of the kubelet. */
   registration: 'allow' | 'refuse';
 }
@@ -59,7 +61,7 @@ function evaluate(request: AdmissionRequest, sources: NodeIdentitySources): Admi
       ? 'only the manager writes this annotation'
       : `an administrator can set it: kubectl label node ${name} ${labels[0]}=VALUE --overwrite`;
   return {
-    forbidden: `node ${name} cannot ${isNew ? 'register with' : 'change'} ${what.join(', ')}: it decides to which pool the node belongs; ${advice}`,
+    forbidden: `node ${name} cannot ${isNew ? 'register with' : 'change'} ${what.join(', ')}: it decides to which pool the node belongs, or which applications it runs; ${advice}`,
   };
 }
 
@@ -76,10 +78,33 @@ function changed(
   return keys.filter((key) => value(now, key) !== value(before, key));
 }
 
-/** The labels that name pools, and those that selectors of pools use. */
-const protectedLabels = ({ membership }: NodeIdentitySources): string[] => [
-  ...new Set([...POOL_LABELS, ...membership.selectorKeys()]),
+/**
+ * The labels that name pools, and those that selectors of pools and applications use. Authors of applications must not prevent
+ * kubelets from writing the labels that each of them writes.
+ */
+const protectedLabels = ({ membership, targetLabels }: NodeIdentitySources): string[] => [
+  ...new Set([
+    ...POOL_LABELS,
+    ...membership.selectorKeys(),
+    ...targetLabels.keys().filter((key) => !KUBELET_LABELS.has(key)),
+  ]),
 ];
+
+/** Labels that the kubelet writes on its own, from what it finds on the machine or gets from the cloud provider. */
+export const KUBELET_LABELS: ReadonlySet<string> = new Set([
+  'kubernetes.io/hostname',
+  'kubernetes.io/os',
+  'kubernetes.io/arch',
+  'beta.kubernetes.io/os',
+  'beta.kubernetes.io/arch',
+  'beta.kubernetes.io/instance-type',
+  'node.kubernetes.io/instance-type',
+  'node.kubernetes.io/windows-build',
+  'topology.kubernetes.io/region',
+  'topology.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+]);
 
 const FROM_NODE: MatchCondition = {
   name: 'from-node',

@@ -31,9 +31,16 @@ for (const name of ['n1', 'n2'])
   });
 
 const userInfo = { username: 'ann' };
+let isAllowed = true;
 const permissions: PermissionSources = {
-  access: async () => true,
-  discovery: { forKind: (kind) => Promise.reject(new UnknownKindError(kind)) },
+  access: async () => isAllowed,
+  discovery: {
+    forKind: async (kind) => {
+      if (kind.kind !== 'Deployment') throw new UnknownKindError(kind);
+      const rest = { singular: 'deployment', shortNames: [], categories: [], verbs: [], subresources: [] };
+      return { ...kind, ...rest, resource: 'deployments', namespaced: true };
+    },
+  },
 };
 
 const none = (): undefined => undefined;
@@ -80,6 +87,7 @@ async function evaluate(resource: keyof typeof KINDS, asked: TestRequest): Promi
   const rules = admissionRules({
     registration: 'allow',
     membership,
+    targetLabels: { keys: () => [] },
     permissions,
     ingresses,
     yurtIngresses,
@@ -183,6 +191,35 @@ describe('EdgeApplication', () => {
     expect(paths(await evaluate('edgeapplications', { spec }))).toEqual([
       'spec.workloadScope.targetNodeLabels[1]',
       'spec.workloadTemplate.manifests[0].apiVersion',
+    ]);
+  });
+
+  it('is rendered only if its author has the permissions', async () => {
+    const manifest = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd' } };
+    const spec = {
+      workloadTemplate: { manifests: [manifest] },
+      workloadScope: { targetNodeGroups: [{ name: 'paris', overriders: { argsOverriders: [{}] } }] },
+    };
+    const path = 'spec.workloadScope.targetNodeGroups[0].overriders.argsOverriders[0]';
+    expect(paths(await evaluate('edgeapplications', { spec }))).toEqual([path]);
+    isAllowed = false;
+    try {
+      const result = await evaluate('edgeapplications', { spec });
+      expect(result.problems).toBeUndefined();
+      expect(result.forbidden).toMatch('cannot create or patch or delete deployments.apps');
+    } finally {
+      isAllowed = true;
+    }
+  });
+
+  it('gets a warning if it selects nodes by a label that every node sets itself', async () => {
+    const select = (key: string) =>
+      evaluate('edgeapplications', {
+        spec: { workloadScope: { targetNodeLabels: [{ labelSelector: { matchLabels: { [key]: 'x' } } }] } },
+      });
+    expect((await select('gpu')).warnings).toEqual([]);
+    expect((await select('kubernetes.io/hostname')).warnings).toEqual([
+      expect.stringContaining('every node sets its own label kubernetes.io/hostname'),
     ]);
   });
 

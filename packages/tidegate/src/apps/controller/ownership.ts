@@ -40,7 +40,7 @@ export interface Recorded {
 /**
  * Whether the application created this object. Only such objects are deleted. Labels, owner references and the names of
  * field managers prove nothing: every user that may change an object can set them. The status has the UID of each object
- * that was created, and only the manager writes it.
+ * that was created. Admission lets only the manager, and users that may delete an object, add it there.
  *
  * If the manager stopped between the creation and the status, the entry is still pending. Then the object is ours if our
  * apply created it.

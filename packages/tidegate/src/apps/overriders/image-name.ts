@@ -18,8 +18,12 @@ export class ImageNameError extends Error {
   override readonly name = 'ImageNameError';
 }
 
+/** Longer than any image name that a container runtime accepts. */
+const MAX_LENGTH = 512;
+
 /** Splits an image name. Throws ImageNameError. */
 export function parseImageName(text: string): ImageName {
+  checkLength(text.length);
   const [named = '', digest = '', ...more] = text.split('@');
   if (more.length > 0) throw new ImageNameError(`${JSON.stringify(text)} has more than one digest`);
   // A colon before the last slash belongs to the port of the registry.
@@ -49,6 +53,7 @@ export function formatImageName(name: ImageName): string {
 
 function checked(name: ImageName): ImageName {
   const { registry, repository, tag, digest } = name;
+  checkLength(registry.length + repository.length + tag.length + digest.length);
   if (registry !== '' && !isRegistry(registry))
     throw new ImageNameError(
       `${JSON.stringify(registry)} is not a valid registry: use a host name with a dot or a port, or localhost`,
@@ -66,6 +71,11 @@ function checked(name: ImageName): ImageName {
       `${JSON.stringify(digest)} is not a valid digest: use an algorithm and a hash, for example sha256:0123...`,
     );
   return name;
+}
+
+function checkLength(length: number): void {
+  if (length > MAX_LENGTH)
+    throw new ImageNameError(`an image name can have at most ${MAX_LENGTH} characters, this has ${length}`);
 }
 
 const isRegistry = (text: string): boolean =>

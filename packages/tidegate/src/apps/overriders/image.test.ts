@@ -25,7 +25,7 @@ const deployment = (images: string[], initImages: string[] = []): KubeObject => 
   },
 });
 const override = (object: KubeObject, rule: ImageOverrider) =>
-  overrideImage(object, rule, workloadOf(object)!);
+  overrideImage(object, rule, workloadOf(object)!, () => {});
 const imageAt = (object: unknown, list: string, index: number): unknown =>
   read(object, ['spec', 'template', 'spec', list, String(index), 'image']);
 

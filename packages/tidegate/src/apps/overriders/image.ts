@@ -3,14 +3,18 @@ import { parsePointer } from '@tidegate/kube/patch';
 import type { ImageOverrider } from '../../api/index.ts';
 import { type Path, read, write } from '../json.ts';
 import { formatImageName, type ImageName, ImageNameError, parseImageName, parseTag } from './image-name.ts';
-import { changeContainers, type OverrideError, type Overrider, overrideError } from './overrider.ts';
+import { changeContainers, listed, type OverrideError, type Overrider, overrideError } from './overrider.ts';
+
+/** An image name is parsed, changed and checked. */
+const CHARACTERS_PER_STEP = 32;
 
 /** Changes the registry, repository or tag of all container images, or of the image at `predicate.path`. */
-export const overrideImage: Overrider<ImageOverrider> = (object, rule, workload) => {
+export const overrideImage: Overrider<ImageOverrider> = (object, rule, workload, charge) => {
   if (rule.operator !== 'remove' && (rule.value ?? '') === '')
     return overrideError([], 'value is required for the operators add and replace');
   if (rule.predicate !== undefined) return overrideAt(object, rule.predicate.path, rule);
   return changeContainers(object, workload, (container, path) => {
+    charge(lengthOf(container.image) / CHARACTERS_PER_STEP);
     const image = overridden(container.image, rule, [...path, 'image']);
     return typeof image === 'string' ? { ...container, image } : image;
   });
@@ -25,11 +29,13 @@ function overrideAt(
   if (path === undefined || path.length === 0)
     return overrideError(
       [],
-      `predicate.path ${JSON.stringify(pointer)} is not a JSON Pointer, for example /spec/template/spec/containers/0/image`,
+      `predicate.path ${listed([JSON.stringify(pointer)])} is not a JSON Pointer, for example /spec/template/spec/containers/0/image`,
     );
   const image = overridden(read(object, path), rule, path);
   return typeof image === 'string' ? write(object, path, image) : image;
 }
+
+const lengthOf = (image: unknown): number => (typeof image === 'string' ? image.length : 0);
 
 /** Returns undefined if there is no image, or if its name does not have the part that the rule removes. */
 function overridden(image: unknown, rule: ImageOverrider, path: Path): string | OverrideError | undefined {
@@ -56,7 +62,7 @@ function change(name: ImageName, { component, operator, value = '' }: ImageOverr
       return changeTag(name, operator, value);
     default:
       throw new ImageNameError(
-        `unsupported component ${JSON.stringify(component)}; supported components: Registry, Repository, Tag`,
+        `unsupported component ${listed([JSON.stringify(component)])}; supported components: Registry, Repository, Tag`,
       );
   }
 }

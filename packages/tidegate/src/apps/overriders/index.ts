@@ -13,20 +13,20 @@ import { overrideCommand } from './command.ts';
 import { overrideEnv } from './env.ts';
 import { overrideImage } from './image.ts';
 import { overrideLabels } from './labels.ts';
-import type { OverrideError, Overrider } from './overrider.ts';
+import type { Charge, OverrideError, Overrider } from './overrider.ts';
 import { overrideByPatch } from './patch.ts';
 import { overrideReplicas } from './replicas.ts';
 import { overrideResources } from './resources.ts';
 import { overrideTolerations } from './tolerations.ts';
 
-export { OverrideError } from './overrider.ts';
+export { CONTAINER_LISTS, OverrideError } from './overrider.ts';
 
 /** One rule of a target's overriders. */
 export interface Rule {
   /** The field below `overriders`, for example `imageOverriders[0]`. */
   readonly path: string;
   /** Returns the changed object, an error, or undefined if the rule does not match the object. */
-  apply(object: KubeObject, workload: Workload): KubeObject | OverrideError | undefined;
+  apply(object: KubeObject, workload: Workload, charge: Charge): KubeObject | OverrideError | undefined;
   /** The error message if the rule matches no workload of the template. */
   readonly unused: string;
 }
@@ -87,5 +87,5 @@ const rules = <R>(
 const rule = <R>(path: string, value: R, overrider: Overrider<R>, unused: string): Rule => ({
   path,
   unused,
-  apply: (object, workload) => overrider(object, value, workload),
+  apply: (object, workload, charge) => overrider(object, value, workload, charge),
 });

@@ -1,6 +1,11 @@
 /** Applies the JSON Patches (RFC 6902) of an EdgeApplication, and explains to its author why one cannot be applied. */
 import { MAX_JSON_DEPTH } from '@tidegate/kube';
-import { applyJsonPatch as apply, JsonPatchError, type JsonPatchOperation } from '@tidegate/kube/patch';
+import {
+  applyJsonPatch as apply,
+  type JsonPatchCost,
+  JsonPatchError,
+  type JsonPatchOperation,
+} from '@tidegate/kube/patch';
 
 /** One operation of a patch cannot be applied. */
 export class PatchError extends Error {
@@ -18,9 +23,13 @@ export class PatchError extends Error {
 }
 
 /** Returns a copy of the document with all operations applied in order. Throws PatchError if any of them fails. */
-export function applyJsonPatch<T>(document: T, operations: readonly JsonPatchOperation[]): T {
+export function applyJsonPatch<T>(
+  document: T,
+  operations: readonly JsonPatchOperation[],
+  cost?: JsonPatchCost,
+): T {
   try {
-    return apply(document, operations);
+    return apply(document, operations, 'rfc6902', cost);
   } catch (error) {
     if (!(error instanceof JsonPatchError)) throw error;
     const { index, pointer } = error;
@@ -33,7 +42,7 @@ function explain({ op }: JsonPatchOperation, { problem, side, step, length }: Js
   const adds = op === 'add' || ((op === 'copy' || op === 'move') && side === 'path');
   switch (problem) {
     case 'unknown operation':
-      return `unsupported operation ${JSON.stringify(op)}; supported operations: add, remove, replace, move, copy, test`;
+      return `unsupported operation ${JSON.stringify(op)?.slice(0, 100)}; supported operations: add, remove, replace, move, copy, test`;
     case 'not a pointer':
       return 'a path must be a JSON Pointer, which starts with a slash';
     case 'no value':

@@ -10,10 +10,37 @@ export class OverrideError {
   readonly message: string;
 
   constructor(path: string, message: string) {
-    this.path = path;
+    this.path = shortened(path, MOST_PATH);
     this.message = message;
   }
 }
+
+/**
+ * Errors are kept for every object of an application, and contain names that its author chose: without limits, a small
+ * application would have gigabytes of messages.
+ */
+const MOST_PATH = 300;
+const MOST_NAMED = 5;
+const MOST_NAME = 100;
+
+const shortened = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most)}...`;
+
+/** The first of the names, comma-separated, for messages. */
+export function listed(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_NAMED).map((name) => shortened(name, MOST_NAME));
+  const rest = names.length - shown.length;
+  return [...shown, ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
+}
+
+/**
+ * Counts the work of a rule that its own size and the number of containers do not show. One step is about the application of
+ * a rule to one container. Throws if the application costs too much.
+ */
+export type Charge = (steps: number) => void;
+
+/** Copying items of a list or keys of a map is much cheaper. */
+export const ITEMS_PER_STEP = 8;
 
 /**
  * Applies one rule to one workload. Returns the changed object, an error, or undefined if the object has nothing that the
@@ -23,10 +50,14 @@ export type Overrider<R> = (
   object: KubeObject,
   rule: R,
   workload: Workload,
+  charge: Charge,
 ) => KubeObject | OverrideError | undefined;
 
 export const overrideError = (path: Path, message: string): OverrideError =>
   new OverrideError(toPointer(path), message);
+
+/** The fields of a pod's spec with the containers that rules change. */
+export const CONTAINER_LISTS = ['containers', 'initContainers'];
 
 /**
  * Calls `change` for each container and init container. Returns the changed object, the first error, or undefined if
@@ -38,7 +69,7 @@ export function changeContainers(
   change: (container: JsonMap, path: Path) => JsonMap | OverrideError | undefined,
 ): KubeObject | OverrideError | undefined {
   let changed: KubeObject | undefined;
-  for (const list of ['containers', 'initContainers']) {
+  for (const list of CONTAINER_LISTS) {
     const at = [...workload.pod, 'spec', list];
     const containers = listAt(object, at);
     const results: unknown[] = [];

@@ -39,7 +39,7 @@ const before = JSON.stringify(object);
 
 /** Returns the changed object, or the error as text. Asserts that the input is not changed. */
 function apply<R>(overrider: Overrider<R>, rule: R, to: KubeObject = object): unknown {
-  const result = overrider(to, rule, workloadOf(to)!);
+  const result = overrider(to, rule, workloadOf(to)!, () => {});
   expect(JSON.stringify(object)).toBe(before);
   return result instanceof OverrideError ? `${result.path}: ${result.message}` : result;
 }

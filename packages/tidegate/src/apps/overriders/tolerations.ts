@@ -2,17 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import { isJsonMap, type JsonMap, ownField } from '@tidegate/kube';
 import type { TolerationsOverrider } from '../../api/index.ts';
 import { listAt, write } from '../json.ts';
-import { type Overrider, overrideError } from './overrider.ts';
+import { listed, type Overrider, overrideError } from './overrider.ts';
 
 /**
  * Adds or removes tolerations of the pods. To remove a toleration, a rule may give only some of its fields: all
  * tolerations with these fields are removed.
  */
-export const overrideTolerations: Overrider<TolerationsOverrider> = (object, rule, workload) => {
+export const overrideTolerations: Overrider<TolerationsOverrider> = (object, rule, workload, charge) => {
   const path = [...workload.pod, 'spec', 'tolerations'];
   const present = listAt(object, path).filter(isJsonMap);
   const wanted = rule.value ?? [];
   // Each is compared with each.
+  charge(present.length * wanted.length);
   if (present.length * wanted.length > MAX_COMPARISONS)
     return overrideError(
       path,
@@ -27,7 +28,7 @@ export const overrideTolerations: Overrider<TolerationsOverrider> = (object, rul
   if (missing.length > 0)
     return overrideError(
       path,
-      `cannot remove ${missing.map((one) => JSON.stringify(one)).join(', ')}: not found`,
+      `cannot remove ${listed(missing.map((one) => JSON.stringify(one)))}: not found`,
     );
   return write(
     object,
@@ -36,6 +37,7 @@ export const overrideTolerations: Overrider<TolerationsOverrider> = (object, rul
   );
 };
 
+/** Of one rule, because other work waits for it. */
 const MAX_COMPARISONS = 100_000;
 
 const matches = (toleration: JsonMap, description: JsonMap): boolean =>

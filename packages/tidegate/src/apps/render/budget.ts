@@ -7,8 +7,10 @@ import { type KubeObject, MAX_JSON_BYTES, MAX_JSON_DEPTH, measureJson } from '@t
 
 /** More objects do not fit into the status of an application either. */
 const MAX_OBJECTS = 10_000;
-/** Rules, each counted for every container of every workload of every pool. */
-const MAX_STEPS = 5_000_000;
+/** About two seconds of CPU time. A step is about the application of a rule to one container. */
+const MAX_STEPS = 1_000_000;
+/** A rule copies the maps that contain what it changes. */
+const BYTES_PER_STEP = 256;
 /** All objects together, and what patches make of them on the way. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
@@ -22,12 +24,16 @@ export class RenderBudget {
   #objects = 0;
   #bytes = 0;
 
-  /** Counts the application of rules to the containers of one workload. */
+  /** Counts the application of rules to one workload of this size. */
+  rules(count: number, { containers, bytes }: { containers: number; bytes: number }): void {
+    this.steps(count * (1 + containers + Math.ceil(bytes / BYTES_PER_STEP)));
+  }
+
   steps(count: number): void {
     this.#steps += count;
     if (this.#steps > MAX_STEPS)
       throw new BudgetError(
-        `the overriders of all targets apply to containers more than ${MAX_STEPS} times: use fewer overriders, or split the application`,
+        `the overriders of all targets cost more than ${MAX_STEPS} steps: use fewer overriders or targets, or split the application`,
       );
   }
 

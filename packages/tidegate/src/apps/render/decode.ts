@@ -8,6 +8,8 @@ export interface Manifest {
   /** The index in `spec.workloadTemplate.manifests`. */
   readonly ordinal: number;
   readonly object: KubeObject;
+  /** The size of the manifest as JSON. */
+  readonly bytes: number;
 }
 
 export interface Decoded {
@@ -32,7 +34,7 @@ export function decodeManifests(application: EdgeApplication, scopeOf: ScopeOf):
     const decoded = decode(manifest, namespace, scopeOf);
     if ('message' in decoded)
       errors.push({ ordinal, path: `${path}${decoded.field}`, message: decoded.message });
-    else manifests.push({ ordinal, object: decoded.object });
+    else manifests.push({ ordinal, ...decoded });
   });
   return { manifests, errors };
 }
@@ -44,9 +46,9 @@ function decode(
   manifest: unknown,
   namespace: string,
   scopeOf: ScopeOf,
-): { object: KubeObject } | ManifestError {
-  const error = errorOf(manifest);
-  if (error !== undefined) return error;
+): Omit<Manifest, 'ordinal'> | ManifestError {
+  const bytes = checked(manifest);
+  if (typeof bytes !== 'number') return bytes;
   const { status: _, ...object } = manifest as KubeObject;
   const metadata = asWritten(object.metadata as ObjectMeta);
   switch (scopeOf(kindOf(object))) {
@@ -56,9 +58,12 @@ function decode(
         message: `the cluster has no kind ${object.kind} in ${object.apiVersion}: install its CustomResourceDefinition, or correct apiVersion and kind`,
       };
     case 'Namespaced':
-      return { object: { ...object, metadata: { ...metadata, namespace: metadata.namespace || namespace } } };
+      return {
+        bytes,
+        object: { ...object, metadata: { ...metadata, namespace: metadata.namespace || namespace } },
+      };
     case 'Cluster':
-      if (metadata.namespace === undefined) return { object: { ...object, metadata } };
+      if (metadata.namespace === undefined) return { bytes, object: { ...object, metadata } };
       return {
         field: '.metadata.namespace',
         message: `objects of kind ${object.kind} are cluster-scoped: remove the namespace`,
@@ -66,7 +71,8 @@ function decode(
   }
 }
 
-function errorOf(manifest: unknown): ManifestError | undefined {
+/** Returns the size of a valid manifest. */
+function checked(manifest: unknown): number | ManifestError {
   if (!isJsonMap(manifest))
     return { field: '', message: 'a manifest must be an object with apiVersion, kind and metadata' };
   const size = measureJson(manifest);
@@ -90,6 +96,23 @@ function errorOf(manifest: unknown): ManifestError | undefined {
       return {
         field: `.metadata.${field}`,
         message: `${field} must be strings: put numbers and booleans in quotes`,
+      };
+  }
+  const long = tooLongIn({ apiVersion, kind, name: metadata.name, namespace: metadata.namespace ?? '' });
+  return long ?? size;
+}
+
+/** Names are parts of messages, and hashed for every edition. The API server rejects such names too. */
+const MAX_NAME_LENGTH = 253;
+
+function tooLongIn(names: Record<string, unknown>): ManifestError | undefined {
+  for (const [field, text] of Object.entries(names)) {
+    const path = field === 'name' || field === 'namespace' ? `.metadata.${field}` : `.${field}`;
+    if (typeof text !== 'string') return { field: path, message: `the ${field} must be a string` };
+    if (text.length > MAX_NAME_LENGTH)
+      return {
+        field: path,
+        message: `the ${field} has ${text.length} characters, the limit is ${MAX_NAME_LENGTH}`,
       };
   }
   return undefined;

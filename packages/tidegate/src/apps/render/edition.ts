@@ -70,15 +70,24 @@ function placed(object: KubeObject, podSpec: Path, { nodes }: Target): KubeObjec
   return merge(object, path, { [nodes.label]: nodes.pool });
 }
 
+const termsPath = (podSpec: Path): Path => [
+  ...podSpec,
+  'affinity',
+  'nodeAffinity',
+  'requiredDuringSchedulingIgnoredDuringExecution',
+  'nodeSelectorTerms',
+];
+
+/** How many requirements the edition gets. */
+export function placementCost(object: KubeObject, workload: Workload, { nodes }: Target): number {
+  if (!('requirements' in nodes)) return 1;
+  const terms = listAt(object, termsPath([...workload.pod, 'spec'])).length;
+  return Math.max(terms, 1) * nodes.requirements.length;
+}
+
 /** Adds the requirements to every term, because a node needs to match only one of the terms. */
 function withAffinity(object: KubeObject, podSpec: Path, requirements: readonly Requirement[]): KubeObject {
-  const path = [
-    ...podSpec,
-    'affinity',
-    'nodeAffinity',
-    'requiredDuringSchedulingIgnoredDuringExecution',
-    'nodeSelectorTerms',
-  ];
+  const path = termsPath(podSpec);
   const written = listAt(object, path).filter(isJsonMap);
   const terms = (written.length === 0 ? [{}] : written).map((term) => ({
     ...term,

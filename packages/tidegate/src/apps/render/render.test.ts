@@ -8,10 +8,9 @@ import { read } from '../json.ts';
 import { validateEdgeApplication } from '../validate.ts';
 import { identityOf } from './collisions.ts';
 import { editionName } from './names.ts';
-import { render, renderSteps } from './render.ts';
+import { render } from './render.ts';
 import type { RenderResult } from './result.ts';
 import { builtInScopes } from './scopes.ts';
-import { inSlices } from './slices.ts';
 import { everyPoolIsNodeGroup, targetsOf } from './targets.ts';
 
 const application = (
@@ -276,112 +275,5 @@ describe('cases that other implementations got wrong', () => {
     const [object] = objectsOf(application([copied]));
     expect(Object.keys(object!.metadata).toSorted()).toEqual(['labels', 'name', 'namespace']);
     expect(object).not.toHaveProperty('status');
-  });
-});
-
-describe('an application that costs too much', () => {
-  const rendered = (written: EdgeApplication): RenderResult => renderAll(written);
-  const patched = (patches: object[][]): EdgeApplication =>
-    application(
-      [workload('w')],
-      [{ name: 'east', overriders: { patchOverriders: patches.map((patch) => ({ patch })) } as Overriders }],
-    );
-  const doubling = (count: number, prefix = 'k'): object[] =>
-    Array.from({ length: count }, (_, i) => ({ op: 'copy', from: '/spec', path: `/spec/${prefix}${i}` }));
-
-  it('reports a patch that copies too much', () => {
-    expect(rendered(patched([doubling(24)]))).toMatchObject({
-      objects: [],
-      errors: [
-        {
-          path: 'spec.workloadScope.targetNodeGroups[0].overriders.patchOverriders[0]',
-          message: expect.stringMatching(
-            'operation [0-9]+ of the patch: the operations of the patch copy more than 3 MiB',
-          ),
-        },
-      ],
-    });
-  });
-
-  it('reports an object that grows with several patches', () => {
-    const result = rendered(patched(Array.from({ length: 40 }, (_, i) => doubling(8, `p${i}-`))));
-    expect(result.objects).toEqual([]);
-    expect(result.errors[0]?.message).toMatch(/3 MiB/);
-  });
-
-  it('reports an object that is too large because one rule applies to many containers', () => {
-    const containers = Array.from({ length: 200 }, () => ({ name: 'c', image: 'image:1' }));
-    const env = [{ name: 'A', value: 'x'.repeat(100_000) }];
-    const written = application(
-      [workload('w', { containers })],
-      [
-        {
-          name: 'east',
-          overriders: { envOverriders: [{ containerName: 'c', operator: 'add', value: env }] },
-        },
-      ],
-    );
-    expect(rendered(written).errors[0]?.message).toMatch('the object is larger than 3 MiB');
-  });
-
-  it('reports more objects than an application can have', () => {
-    const manifests = Array.from({ length: 200 }, (_, i) => workload(`w${i}`));
-    const pools = Array.from({ length: 200 }, (_, i) => ({ name: `p${i}` }));
-    expect(rendered(application(manifests, pools))).toEqual({
-      objects: [],
-      errors: [{ path: 'spec', message: 'more than 10000 objects are rendered: split the application' }],
-    });
-  });
-
-  it('reports rules that apply too often', () => {
-    const containers = Array.from({ length: 1000 }, (_, i) => ({ name: `c${i}`, image: 'image:1' }));
-    const imageOverriders = Array.from({ length: 10_000 }, () => ({
-      component: 'Tag' as const,
-      operator: 'replace' as const,
-      value: '2',
-    }));
-    const written = application(
-      [workload('w', { containers })],
-      [{ name: 'east', overriders: { imageOverriders } }],
-    );
-    expect(rendered(written).errors[0]?.message).toMatch('apply to containers more than 5000000 times');
-  });
-
-  it('reports a manifest that is too deep', () => {
-    const deep: unknown = JSON.parse(`${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`);
-    expect(rendered(application([workload('w', { deep })])).errors[0]?.message).toMatch(
-      'the manifest is too deep',
-    );
-  });
-
-  it('lets other work run while it is rendered', async () => {
-    const manifests = Array.from({ length: 20 }, (_, i) => workload(`w${i}`));
-    const overriders = { labelsOverriders: [{ operator: 'add' as const, value: { a: 'b' } }] };
-    const pools = Array.from({ length: 20 }, (_, i) => ({ name: `p${i}`, overriders }));
-    const written = application(manifests, pools);
-    let time = 0;
-    let pauses = 0;
-    const steps = renderSteps(written, targetsOf(written, everyPoolIsNodeGroup).targets, builtInScopes);
-    const result = await inSlices(
-      steps,
-      () => time++,
-      async () => pauses++,
-    );
-    expect(result).toEqual(rendered(written));
-    expect(pauses).toBeGreaterThan(20);
-  });
-});
-
-describe('the cost of an application', () => {
-  const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm' } };
-
-  it('grows with its size, and not with the square, if all manifests are the same object', async () => {
-    const errorsOf = (count: number) => validateEdgeApplication(application(Array(count).fill(configMap)));
-    const size = async (count: number): Promise<number> => JSON.stringify(await errorsOf(count)).length;
-    expect(await size(2_000)).toBeLessThan(2.5 * (await size(1_000)));
-    expect((await errorsOf(5))[4]?.message).toBe(
-      'ConfigMap m is also rendered from spec.workloadTemplate.manifests[0], spec.workloadTemplate.manifests[1], ' +
-        'spec.workloadTemplate.manifests[2], 1 more: choose another name',
-    );
   });
 });

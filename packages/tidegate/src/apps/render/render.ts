@@ -13,7 +13,7 @@ import { decodeManifests, type Manifest } from './decode.ts';
 import type { RenderError, Rendered, RenderResult } from './result.ts';
 import type { ScopeOf } from './scopes.ts';
 import { atOnce } from './slices.ts';
-import { renderTarget } from './target-editions.ts';
+import { chargeRules, renderTarget } from './target-editions.ts';
 import type { Target } from './targets.ts';
 
 /** The maximum length of a label value in Kubernetes. */
@@ -59,6 +59,7 @@ function* renderWithin(
   const others = manifests.filter(({ object }) => workloadOf(object) === undefined);
   const complete = errors.length === 0;
   const editions: RenderResult[] = [];
+  chargeRules(workloads, targets, budget);
   for (const target of targets)
     editions.push(yield* renderTarget(application, workloads, target, { complete, budget }));
   const objects = [...others.map(once), ...editions.flatMap((edition) => edition.objects)].map(

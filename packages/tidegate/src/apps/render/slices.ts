@@ -5,12 +5,12 @@ const SLICE_MS = 10;
 
 /**
  * Runs a long computation in slices: after each of its steps, other work of the process may run if the slice is over. So an
- * application that takes long to render delays itself only.
+ * application that takes long to render delays itself only. The computation ends if `pause` rejects.
  */
 export async function inSlices<T>(
   steps: Generator<unknown, T, undefined>,
-  now: () => number = () => performance.now(),
   pause: () => Promise<unknown> = setImmediate,
+  now: () => number = () => performance.now(),
 ): Promise<T> {
   let started = now();
   for (;;) {

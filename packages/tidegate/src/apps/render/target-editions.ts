@@ -1,13 +1,30 @@
 import type { KubeObject } from '@tidegate/kube';
 import type { EdgeApplication } from '../../api/index.ts';
 import { listAt } from '../json.ts';
-import { OverrideError, type Rule, rulesOf } from '../overriders/index.ts';
+import { CONTAINER_LISTS, OverrideError, type Rule, rulesOf } from '../overriders/index.ts';
 import { type Workload, workloadOf } from '../workloads.ts';
 import type { RenderBudget } from './budget.ts';
 import { type Manifest, manifestPath } from './decode.ts';
-import { editionOf, NodeSelectorConflict } from './edition.ts';
+import { editionOf, NodeSelectorConflict, placementCost } from './edition.ts';
 import type { RenderError, Rendered, RenderResult } from './result.ts';
 import type { Target } from './targets.ts';
+
+/**
+ * Counts what all rules of all targets will cost at least. This runs before the first rule is applied, so that an
+ * application that costs too much costs nothing.
+ */
+export function chargeRules(
+  manifests: readonly Manifest[],
+  targets: readonly Target[],
+  budget: RenderBudget,
+): void {
+  const rules = targets.reduce((sum, { overriders }) => sum + rulesOf(overriders).length, 0);
+  for (const { object, bytes } of manifests) {
+    const podSpec = [...workloadOf(object)!.pod, 'spec'];
+    const containers = CONTAINER_LISTS.map((list) => listAt(object, [...podSpec, list]).length);
+    budget.rules(rules, { containers: containers.reduce((sum, one) => sum + one, 0), bytes });
+  }
+}
 
 /**
  * Renders the editions of all workloads for one target.
@@ -37,11 +54,20 @@ export function* renderTarget(
       continue;
     }
     try {
-      objects.push({
-        ordinal,
-        edition,
-        object: editionOf(overridden.object, workload, target, metadata.name ?? ''),
-      });
+      yield;
+      budget.steps(placementCost(overridden.object, workload, target));
+      const rendered = editionOf(overridden.object, workload, target, metadata.name ?? '');
+      const problem = budget.problemOf(rendered);
+      if (problem === undefined) objects.push({ ordinal, edition, object: rendered });
+      else {
+        const path = rules.length === 0 ? manifestPath(ordinal) : `${target.path}.overriders`;
+        errors.push({
+          ordinal,
+          edition,
+          path,
+          message: `${object.kind} ${object.metadata.name}: ${problem}`,
+        });
+      }
     } catch (error) {
       if (!(error instanceof NodeSelectorConflict)) throw error;
       const path = [manifestPath(ordinal), ...error.path].join('.');
@@ -50,8 +76,14 @@ export function* renderTarget(
   }
   const unused = rules.filter((rule) => !used.has(rule));
   if (errors.length > 0 || unused.length === 0 || !complete) return { objects, errors };
-  return { objects: [], errors: unused.flatMap((rule) => unusedErrors(rule, manifests, target)) };
+  return {
+    objects: [],
+    errors: unused.slice(0, MOST_UNUSED).flatMap((rule) => unusedErrors(rule, manifests, target)),
+  };
 }
+
+/** Of the unused rules of a target. All of them for all manifests could be millions of errors. */
+const MOST_UNUSED = 10;
 
 /** Applies all rules to one workload. Adds the rules that match it to `used`. */
 function* override(
@@ -65,19 +97,16 @@ function* override(
     rule,
     message: `${manifest.kind} ${manifest.metadata.name}, ${path}: ${message}`,
   });
-  const containers = listAt(manifest, [...workload.pod, 'spec', 'containers']).length;
-  // Before the first rule is applied, so that an application that costs too much costs nothing.
-  budget.steps(rules.length * (1 + containers));
+  const charge = (steps: number): void => budget.steps(steps);
   let object = manifest;
-  for (const [index, rule] of rules.entries()) {
+  for (const rule of rules) {
     yield;
-    const changed = rule.apply(object, workload);
+    const changed = rule.apply(object, workload, charge);
     if (changed !== undefined) used.add(rule);
     if (changed instanceof OverrideError) return failed(rule, changed.path, changed.message);
     object = changed ?? object;
-    // Patches can double an object. What other rules add is as large as the rule, so the sum is checked at the end.
-    const isChecked = rule.path.startsWith('patchOverriders') || index === rules.length - 1;
-    const problem = isChecked ? budget.problemOf(object) : undefined;
+    // Patches can double an object. What other rules add is as large as the rule, so the sum is checked in the edition.
+    const problem = rule.path.startsWith('patchOverriders') ? budget.problemOf(object) : undefined;
     if (problem !== undefined) return failed(rule, '', problem);
   }
   return { object };

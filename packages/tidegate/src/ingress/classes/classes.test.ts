@@ -107,6 +107,32 @@ describe('resolveClass', () => {
     ]);
   });
 
+  test('lets tenants choose the size of routers, but not that each host gets a router', () => {
+    const capacityOf = (namespace: string, parameters: Record<string, string>) => {
+      const reference = { ...ours, scope: 'Namespace' as const, namespace };
+      const { settings, problems = [] } =
+        resolve(ingressClass('x', reference), {
+          apiVersion: 'networking.tidegate.io/v1alpha1',
+          kind: 'IngressClassParameters',
+          metadata: { name: 'p', namespace },
+          parameters,
+        }) ?? {};
+      return problems[0]?.message ?? settings?.capacity;
+    };
+    expect(capacityOf('shop', { maxHosts: '1000', maxRules: '10000' })).toEqual({
+      maxHosts: 1000,
+      maxRules: 10_000,
+    });
+    expect(capacityOf('shop', { maxHosts: '999' })).toBe(
+      'IngressClassParameters shop/p sets maxHosts to 999, nothing is provisioned. In the namespace shop, it must be at least 1000: move the parameters to tidegate-system, or increase it.',
+    );
+    expect(capacityOf('shop', { maxRules: '1' })).toContain('it must be at least 10000');
+    expect(capacityOf('tidegate-system', { maxHosts: '1', maxRules: '1' })).toEqual({
+      maxHosts: 1,
+      maxRules: 1,
+    });
+  });
+
   test('returns no settings without its parameters, and reports where they are expected', () => {
     expect(resolve(ingressClass('x', ours))).toMatchObject({
       settings: undefined,

@@ -55,6 +55,8 @@ export function resolveClass(
     const message = `Invalid parameters, nothing is provisioned: ${problems.join('; ')}.`;
     return { ...known, settings: undefined, problems: [{ reason: 'InvalidParameters', message }] };
   }
+  const small = tooSmall(object, settings);
+  if (small !== undefined) return { ...known, settings: undefined, problems: [small] };
   return { ...known, settings, problems: unknown.length === 0 ? [] : [unknownParameters(unknown)] };
 }
 
@@ -111,6 +113,23 @@ function reservedParameters(object: IngressClass, values: object): ClassProblem 
   const { kind, namespace, name } = reference;
   const message = `${kind} ${namespace}/${name} must not set ${names.toSorted().join(', ')}, nothing is provisioned. In the namespace ${namespace}, only ${[...TENANT_PARAMETERS].join(', ')} are allowed: move the parameters to ${SYSTEM_NAMESPACE}, and remove spec.parameters.scope and spec.parameters.namespace.`;
   return { reason: 'InvalidParameters', message };
+}
+
+/** Every router is a workload with an address: with a low capacity, each host of a tenant would get its own. */
+const TENANT_MINIMUM = { maxHosts: 1_000, maxRules: 10_000 };
+
+function tooSmall(object: IngressClass, { capacity }: ClassSettings): ClassProblem | undefined {
+  const reference = referenceOf(object);
+  if (reference === undefined || 'reason' in reference || reference.namespace === SYSTEM_NAMESPACE)
+    return undefined;
+  const { kind, namespace, name } = reference;
+  for (const [parameter, least] of Object.entries(TENANT_MINIMUM)) {
+    const value = capacity[parameter as keyof typeof TENANT_MINIMUM] ?? least;
+    if (value >= least) continue;
+    const message = `${kind} ${namespace}/${name} sets ${parameter} to ${value}, nothing is provisioned. In the namespace ${namespace}, it must be at least ${least}: move the parameters to ${SYSTEM_NAMESPACE}, or increase it.`;
+    return { reason: 'InvalidParameters', message };
+  }
+  return undefined;
 }
 
 function unknownParameters(unknown: readonly string[]): ClassProblem {

@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import type { ClusterRole, Deployment, KubeObject, Service } from '@tidegate/kube';
 import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import type { L7Router, L7RouterSpec } from '../../api/index.ts';
 import { isAsWanted, withMadeFrom } from './as-wanted.ts';
 import { workloadName } from './identity.ts';
@@ -37,6 +39,31 @@ describe('objectsFor', () => {
       expect(metadata.ownerReferences).toMatchObject([{ kind: 'L7Router', name: 'gold', uid: 'u1' }]);
       expect(metadata.labels).toMatchObject({ 'networking.tidegate.io/router': 'gold' });
     }
+  });
+
+  test('has the labels and ports that the network policy in deploy limits', async () => {
+    const text = await readFile(
+      new URL('../../../../../deploy/network-policy.yaml', import.meta.url),
+      'utf8',
+    );
+    const policy = parseAllDocuments(text)
+      .map((document) => document.toJS())
+      .find(({ metadata }) => metadata.name === 'tidegate-routers');
+    const { namespace, template } = {
+      ...made<Deployment>('Deployment').metadata,
+      ...made<Deployment>('Deployment').spec,
+    };
+    expect(policy.metadata.namespace).toBe(namespace);
+    expect(Object.keys(template?.metadata?.labels ?? {})).toContain(
+      policy.spec.podSelector.matchExpressions[0].key,
+    );
+    const portsOf = ({ ports }: { ports: { port: string }[] }): string[] => ports.map(({ port }) => port);
+    const [everyone, monitoring] = policy.spec.ingress;
+    expect(template?.spec?.containers[0]?.ports?.map(({ name }) => name)).toEqual([
+      ...portsOf(everyone),
+      ...portsOf(monitoring),
+    ]);
+    expect([everyone.from, portsOf(monitoring)]).toEqual([undefined, ['admin']]);
   });
 
   test('runs the agent with the classes, the pool and the data plane of the router', () => {

@@ -1,0 +1,81 @@
+/**
+ * The status of an application records the UIDs of the objects that it has created, and the manager deletes these objects with
+ * the application. So a user that may write the status, but not delete an object, must not add the object to the status.
+ */
+import { EDGE_APPLICATIONS, type EdgeApplication, SYSTEM_NAMESPACE } from '../../api/index.ts';
+import { type Recorded, recordedObjects } from '../../apps/index.ts';
+import type { AccessRequest } from '../access.ts';
+import type { AdmissionResult, UserInfo } from '../review.ts';
+import type { AdmissionRule } from '../rule.ts';
+import { authorOf, type PermissionSources, textOfTarget, unlessUnreachable } from './author-permissions.ts';
+
+/** The account of the part of the manager that writes the status, see deploy/manager.yaml. */
+const WRITER = `system:serviceaccount:${SYSTEM_NAMESPACE}:tidegate-apps`;
+/** Its members may do everything in every cluster. */
+const ADMINISTRATORS = 'system:masters';
+
+/** More access reviews would not fit into the timeout of the webhook. */
+const MOST_ADDED = 100;
+
+export const edgeApplicationStatusRule = (permissions: PermissionSources): AdmissionRule => ({
+  group: EDGE_APPLICATIONS.group,
+  versions: [EDGE_APPLICATIONS.version],
+  resource: EDGE_APPLICATIONS.resource,
+  subresource: 'status',
+  scope: 'Namespaced',
+  operations: ['UPDATE'],
+  failurePolicy: 'Fail',
+  guards: 'status',
+  mostBytes: 7 * 1024 * 1024,
+  // The status that the manager writes does not depend on the webhook.
+  matchConditions: () => [
+    {
+      name: 'not-from-manager',
+      expression: `request.userInfo.username != ${JSON.stringify(WRITER)} && !(has(request.userInfo.groups) && ${JSON.stringify(ADMINISTRATORS)} in request.userInfo.groups)`,
+    },
+  ],
+  async evaluate({ object, oldObject, userInfo }): Promise<AdmissionResult> {
+    if (userInfo.username === WRITER || userInfo.groups?.includes(ADMINISTRATORS)) return {};
+    const added = addedObjects(object as EdgeApplication | null, oldObject as EdgeApplication | null);
+    if (added.length > MOST_ADDED)
+      return {
+        forbidden: `status.manifestStatuses: a request can add at most ${MOST_ADDED} objects, this one adds ${added.length}: let the manager write the status`,
+      };
+    const forbidden = await unlessUnreachable(userInfo, () => refusalFor(added, userInfo, permissions));
+    return forbidden === undefined ? {} : { forbidden };
+  },
+});
+
+/** The entries with which the manager would delete more than before. */
+function addedObjects(now: EdgeApplication | null, before: EdgeApplication | null): Recorded[] {
+  const known = before ? recordedObjects(before) : new Map<string, Recorded>();
+  const added = [...(now ? recordedObjects(now) : [])].filter(([identity, { identifier, isPending }]) => {
+    const old = known.get(identity);
+    // A pending entry stands for an object whose UID is not known yet.
+    const proves = identifier.uid !== undefined || isPending;
+    return proves && (old?.identifier.uid !== identifier.uid || old?.isPending !== isPending);
+  });
+  return added.map(([, recorded]) => recorded);
+}
+
+async function refusalFor(
+  added: readonly Recorded[],
+  user: UserInfo,
+  { access }: PermissionSources,
+): Promise<string | undefined> {
+  const targets = added.map(
+    ({ identifier: { group = '', resource = '', namespace, name = '' } }): Omit<AccessRequest, 'verb'> => ({
+      group,
+      resource,
+      name,
+      ...(namespace !== undefined && { namespace }),
+    }),
+  );
+  const allowed = await Promise.all(targets.map((target) => access(user, { verb: 'delete', ...target })));
+  const refused = targets.find((_, index) => !allowed[index]);
+  if (refused === undefined) return undefined;
+  return (
+    `status.manifestStatuses: ${authorOf(user)} cannot delete ${textOfTarget(refused)}; an application deletes the ` +
+    'objects in its status: let the manager write the status, or grant the permission'
+  );
+}
