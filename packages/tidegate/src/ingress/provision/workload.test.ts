@@ -58,12 +58,12 @@ describe('objectsFor', () => {
       policy.spec.podSelector.matchExpressions[0].key,
     );
     const portsOf = ({ ports }: { ports: { port: string }[] }): string[] => ports.map(({ port }) => port);
-    const [everyone, monitoring] = policy.spec.ingress;
+    const [clients, monitoring] = policy.spec.ingress;
     expect(template?.spec?.containers[0]?.ports?.map(({ name }) => name)).toEqual([
-      ...portsOf(everyone),
+      ...portsOf(clients),
       ...portsOf(monitoring),
     ]);
-    expect([everyone.from, portsOf(monitoring)]).toEqual([undefined, ['admin']]);
+    expect([clients.from, portsOf(monitoring)]).toEqual([undefined, ['admin']]);
   });
 
   test('runs the agent with the classes, the pool and the data plane of the router', () => {
