@@ -50,7 +50,7 @@ export const hubInstallCommand = (): Command =>
     )
     .option(
       '--hub-option <option...>',
-      'options of tidegate hub, for example --hub-option=--lb-mode=priority',
+      'options of the hub, for example --hub-option=--lb-mode=priority',
       [],
     )
     .option('--admin-url <url>', 'admin address of the hub', 'http://127.0.0.1:10267')
