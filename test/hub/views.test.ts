@@ -52,6 +52,7 @@ async function openViews(): Promise<void> {
     node: admin,
     nodeName: 'edge',
     client: (credentials) => new KubeClient({ ...admin.config, credentials }),
+    holderOf: (identity) => ({ identity, tenant: identity }),
     upstream: connection,
     clock: systemClock,
     random: Math.random,

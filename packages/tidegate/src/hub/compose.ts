@@ -40,6 +40,7 @@ import {
   RecentWrites,
   RequestDispatcher,
   SharedReads,
+  WatchShares,
   Writes,
 } from './requests/index.ts';
 import { openState } from './state.ts';
@@ -88,12 +89,26 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     announceVersion({ client, nodeName, version: options.version, clock, log }, signal),
   );
 
+  // Authentication.
+  const authenticator = await Authenticator.open({
+    nodeName,
+    client,
+    memory,
+    online,
+    lastContact: () => upstream.lastContact || undefined,
+    podIsGone: (claims) => podIsGone(views, nodeName, claims),
+    onEnded: (key) => ended(key),
+    clock,
+    log,
+  });
+
   // Copies of what clients read, and what the filters make of them.
   const views = await Views.open({
     map: state.views,
     node: client,
     nodeName,
     client: (source) => upstream.client(source),
+    holderOf: (identity) => authenticator.holderOf(identity),
     upstream,
     clock,
     random,
@@ -111,18 +126,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   });
   const projections = openProjections(filters, context, contextViews, lifetime, clock, log);
 
-  // Authentication and authorization.
-  const authenticator = await Authenticator.open({
-    nodeName,
-    client,
-    memory,
-    online,
-    lastContact: () => upstream.lastContact || undefined,
-    podIsGone: (claims) => podIsGone(views, nodeName, claims),
-    onEnded: (key) => ended(key),
-    clock,
-    log,
-  });
+  // Authorization.
   const access = await Access.open({
     client: upstream.client(fixedCredential({})),
     memory,
@@ -150,6 +154,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   // The path of a request.
   const chainFor: ChainFor = ({ component, info }) => filters.chainFor(component, info, info.verb);
   const recentWrites = new RecentWrites(clock);
+  const watches = new WatchShares((identity) => authenticator.holderOf(identity));
   const forwarding = new Forwarding(upstream, {
     unauthorized: (identity) => authenticator.suspect(identity),
     forbidden: (call) => forgetForbidden(call, views),
@@ -160,6 +165,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     projections,
     access,
     recentWrites,
+    watches,
     chainFor,
     upstream,
     clock,
@@ -169,6 +175,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     projections,
     forwarding,
     access,
+    watches,
     chainFor,
     upstream,
     clock,

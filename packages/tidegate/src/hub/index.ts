@@ -28,7 +28,7 @@
  * stores the response for that identity, and answers/ sends it. A watch of Pods continues with steps 7 to 11, without
  * step 6: a private view is read with the client's own credentials, so the API server has authorized every object in it.
  *
- * Beside the path: journal/ keeps the writes of the node while no API server is reachable, tokens/ returns service
+ * Beside the path: shares/ divides what the hub keeps among clients, journal/ keeps the writes of the node while no API server is reachable, tokens/ returns service
  * account tokens that were issued before, discovery/ keeps the discovery documents, and certificates/ obtains the
  * certificates of the hub. compose.ts creates and connects all parts; open.ts opens those whose kind depends on
  * options.ts; state.ts is what the hub keeps on disk; lifetime.ts stops everything in order.

@@ -118,11 +118,12 @@ interface Circumstances {
 function claimsFor(own: Wish, { existing, others, isFree, now }: Circumstances): HostClaimSpec[] {
   const { host, className, classNames } = own;
   const recorded = existing.claims.claimsTo(host, classNames).map(
-    ({ namespace, since, className: ingressClassName }): HostClaimSpec => ({
+    ({ namespace, since, className: ingressClassName, reservedUntil }): HostClaimSpec => ({
       ingressClassName,
       host,
       namespace,
       since,
+      ...(reservedUntil !== undefined && { reservedUntil }),
     }),
   );
   if (host !== ALL_HOSTS && recorded.length > 0) return recorded;

@@ -127,6 +127,22 @@ describe('an Ingress of a class that Tidegate serves', () => {
     ).toEqual([]);
   });
 
+  it('cannot use a host that is reserved for another namespace, but its namespace can', async () => {
+    const { spec, ...claim } = hostClaim('a.example.com', 'bank');
+    const claims = [{ ...claim, spec: { ...spec, reservedUntil: '2026-06-02T00:00:00.000Z' } }];
+    expect(await review({ rules }, { claims })).toEqual([
+      `spec.rules[0].host: Host a.example.com is reserved for namespace bank until 2026-06-02T00:00:00.000Z, because it belonged to this namespace. To end that, an administrator can delete HostClaim ${claim.metadata.name}.`,
+    ]);
+    const services = [service('a', undefined, 'bank')];
+    expect(await review({ rules, namespace: 'bank' }, { claims, services })).toEqual([]);
+  });
+
+  it('cannot use a wildcard above a public suffix, unless the class allows it', async () => {
+    const wild = { rules: { '*.co.uk/': 'a:http' } };
+    expect(await review(wild)).toEqual([expect.stringContaining('co.uk is a public suffix')]);
+    expect(await review(wild, { policy: { publicSuffixWildcards: 'Allow' } })).toEqual([]);
+  });
+
   it('cannot use a host of a class that shares the address', async () => {
     const claims = [hostClaim('a.example.com', 'bank', { since: 60, className: 'silver' })];
     expect(await review({ rules }, { claims })).toEqual([]);
@@ -214,6 +230,23 @@ describe('an Ingress of a class that Tidegate serves', () => {
     const annotations = { 'nginx.ingress.kubernetes.io/rewrite-target': '/', 'example.com/other': 'x' };
     expect(await review({ rules, annotations })).toEqual([
       expect.stringMatching(/^warning: metadata\.annotations\[nginx.*\]: Tidegate ignores /),
+    ]);
+  });
+
+  it('is rejected with more than 1000 hosts', async () => {
+    const many = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`h${i}.example.com/`, 'a:http']));
+    expect(await review({ rules: many(1_000) })).toEqual([]);
+    expect(await review({ rules: many(1_002) })).toEqual([
+      'spec: the Ingress has 1002 hosts, the limit is 1000: split it into several Ingresses',
+    ]);
+  });
+
+  it('is rejected with regular expressions as paths', async () => {
+    const annotations = { 'nginx.ingress.kubernetes.io/use-regex': 'true' };
+    expect(await review({ rules: { 'a.example.com/(a|b)': 'a:http' }, annotations })).toEqual([
+      expect.stringMatching(/^spec\.rules\[0\].* is a regular expression/),
+      expect.stringMatching(/^warning: .*use-regex/),
     ]);
   });
 

@@ -23,6 +23,7 @@ const REJECTED: ReadonlySet<IngressProblem['reason']> = new Set([
   'HostNotAllowed',
   'PathConflict',
   'InvalidHost',
+  'TooManyHosts',
   'InvalidPath',
   'UnknownAnnotation',
   'InvalidAnnotation',

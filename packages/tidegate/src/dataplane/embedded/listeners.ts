@@ -75,6 +75,8 @@ export class Listeners {
       settings: { initialWindowSize: WINDOW_BYTES },
       SNICallback: (name, done) => done(null, options.contextFor(name) ?? this.#handshakes.default),
       maxHeaderSize: MAX_HEAD_BYTES,
+      // Node.js would reset streams with more than 128 headers. `refusal.ts` answers those with too many.
+      maxHeaderListPairs: 2 * MAX_HEADERS,
       requireHostHeader: false,
     };
     this.#https = createSecureServer(secure);

@@ -62,6 +62,7 @@ describe('access to shared views', () => {
       memory,
       tokens: {
         suspect: async ({ token }) => void tokens.push(token),
+        holderOf: (identity) => ({ identity, tenant: identity }),
       },
       online: () => online,
       clock,

@@ -15,6 +15,7 @@ import {
   type Memory,
   usernameOf,
 } from '../identity/index.ts';
+import type { Holder } from '../shares/index.ts';
 import { type Decision, Decisions, decisionKey, type ResourceAttributes } from './decisions.ts';
 
 export interface AccessOptions {
@@ -24,8 +25,12 @@ export interface AccessOptions {
    */
   client: KubeClient;
   memory: Memory;
-  /** Called when the API server has answered a review with 401. */
-  tokens: { suspect(identity: BearerIdentity): Promise<void> };
+  tokens: {
+    /** Called when the API server has answered a review with 401. */
+    suspect(identity: BearerIdentity): Promise<void>;
+    /** The tenant of an identity, by its key. */
+    holderOf(identityKey: string): Holder;
+  };
   /** Whether an API server is reachable. */
   online: () => boolean;
   clock: Clock;
@@ -57,7 +62,7 @@ export class Access {
   }
 
   static async open(options: AccessOptions): Promise<Access> {
-    return new Access(options, await Decisions.open(options.memory));
+    return new Access(options, await Decisions.open(options.memory, (key) => options.tokens.holderOf(key)));
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { ResourceRequest } from '@tidegate/serving';
 import type { Memory } from '../identity/index.ts';
+import { FairMap, type Holder, type ShareLimits } from '../shares/index.ts';
 
 /** The request that is to be authorized, as in `spec.resourceAttributes` of a SelfSubjectAccessReview. */
 export type ResourceAttributes = Pick<
@@ -19,32 +20,49 @@ export interface Decision {
 
 const PREFIX = 'access/';
 const READS: ResourceAttributes['verb'][] = ['list', 'watch', 'get'];
-const MAX_DECISIONS = 10_000;
+const ALLOWED: ShareLimits = { perIdentity: 1_000, total: 10_000 };
+/** A client can be denied any number of things, and few denials matter offline: without one, it gets 503 instead of 403. */
+const DENIED: ShareLimits = { perIdentity: 100, total: 1_000 };
+/** The longest name that an object of a shared resource can have. Decisions about longer names are not kept. */
+const MOST_NAME = 253;
+const MOST_REASON = 1_000;
 
 /**
- * The decisions of the API server by identity and question, in memory and on disk. If there are too many, the
- * one that was reviewed longest ago is deleted.
+ * The decisions of the API server by identity and question, in memory and on disk. If there are too many, a decision of the
+ * same identity or of the largest tenant is deleted, see FairMap. Denials have a map of their own, so that none of them
+ * replaces a permission.
  */
 export class Decisions {
   readonly #memory: Memory;
-  readonly #known = new Map<string, Decision>();
+  readonly #holderOf: (identityKey: string) => Holder;
+  readonly #allowed: FairMap<Decision>;
+  readonly #denied: FairMap<Decision>;
 
-  private constructor(memory: Memory) {
+  private constructor(memory: Memory, holderOf: (identityKey: string) => Holder) {
     this.#memory = memory;
+    this.#holderOf = holderOf;
+    const onEvicted = (key: string): void => memory.delete(key);
+    this.#allowed = new FairMap(ALLOWED, onEvicted);
+    this.#denied = new FairMap(DENIED, onEvicted);
   }
 
-  static async open(memory: Memory): Promise<Decisions> {
-    const decisions = new Decisions(memory);
+  /** `holderOf` attributes an identity, by its key, to a tenant. */
+  static async open(memory: Memory, holderOf: (identityKey: string) => Holder): Promise<Decisions> {
+    const decisions = new Decisions(memory, holderOf);
     for (const key of memory.keys(PREFIX)) {
       const stored = await memory.get(key);
-      if (stored !== undefined) decisions.#known.set(key, JSON.parse(stored.toString()) as Decision);
+      if (stored === undefined) continue;
+      const [identityKey = ''] = key.slice(PREFIX.length).split('/');
+      const decision = JSON.parse(stored.toString()) as Decision;
+      decisions.#mapFor(decision).set(key, decision, holderOf(identityKey));
     }
     return decisions;
   }
 
   /** The decision for exactly this question. */
   get(identityKey: string, attributes: ResourceAttributes): Decision | undefined {
-    return this.#known.get(decisionKey(identityKey, attributes));
+    const key = decisionKey(identityKey, attributes);
+    return this.#allowed.get(key) ?? this.#denied.get(key);
   }
 
   /**
@@ -75,37 +93,37 @@ export class Decisions {
    */
   put(identityKey: string, attributes: ResourceAttributes, decision: Decision): void {
     if (!decision.allowed) this.#withdraw(identityKey, attributes);
+    if (attributes.name.length > MOST_NAME || attributes.namespace.length > MOST_NAME) return;
     const key = decisionKey(identityKey, attributes);
-    const before = this.#known.get(key);
-    this.#known.delete(key);
-    this.#known.set(key, decision);
+    const before = this.get(identityKey, attributes);
+    if (before !== undefined && before.allowed !== decision.allowed) this.#mapFor(before).delete(key);
     // The time of the review is not stored, so the same decision again causes no write to disk.
     const text = storedText(decision);
     if (before === undefined || storedText(before) !== text) this.#memory.put(key, Buffer.from(text));
-    if (this.#known.size > MAX_DECISIONS) this.#drop(this.#known.keys().next().value!);
+    this.#mapFor(decision).set(key, decision, this.#holderOf(identityKey));
   }
 
   /** Deletes all decisions for one identity. */
   forget(identityKey: string): void {
-    const prefix = `${PREFIX}${identityKey}/`;
-    for (const key of [...this.#known.keys()]) if (key.startsWith(prefix)) this.#known.delete(key);
-    this.#memory.deletePrefix(prefix);
+    for (const map of [this.#allowed, this.#denied])
+      for (const key of map.keysOf(identityKey)) map.delete(key);
+    this.#memory.deletePrefix(`${PREFIX}${identityKey}/`);
+  }
+
+  #mapFor({ allowed }: Decision): FairMap<Decision> {
+    return allowed ? this.#allowed : this.#denied;
   }
 
   #withdraw(identityKey: string, { group, resource, namespace }: ResourceAttributes): void {
-    for (const verb of READS) {
-      const prefix = `${PREFIX}${[identityKey, verb, group, resource].join('/')}/`;
-      for (const [key, { allowed }] of this.#known) {
-        if (!allowed || !key.startsWith(prefix)) continue;
-        const [of = ''] = key.slice(prefix.length).split('/');
-        if (namespace === '' || of === '' || of === namespace) this.#drop(key);
-      }
+    const prefixes = READS.map((verb) => `${PREFIX}${[identityKey, verb, group, resource].join('/')}/`);
+    for (const key of this.#allowed.keysOf(identityKey)) {
+      const prefix = prefixes.find((each) => key.startsWith(each));
+      if (prefix === undefined) continue;
+      const [of = ''] = key.slice(prefix.length).split('/');
+      if (namespace !== '' && of !== '' && of !== namespace) continue;
+      this.#allowed.delete(key);
+      this.#memory.delete(key);
     }
-  }
-
-  #drop(key: string): void {
-    this.#known.delete(key);
-    this.#memory.delete(key);
   }
 }
 
@@ -119,4 +137,4 @@ export const decisionKey = (
 ): string => PREFIX + [identityKey, verb, group, resource, namespace, name].join('/');
 
 const storedText = ({ allowed, username, reason }: Decision): string =>
-  JSON.stringify({ allowed, username, reason });
+  JSON.stringify({ allowed, username, reason: reason?.slice(0, MOST_REASON) });

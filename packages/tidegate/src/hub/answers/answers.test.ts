@@ -211,6 +211,24 @@ test('sends an initial state of any size to a slow client, and disconnects a cli
   expect(reader.over).toBe('cut');
 });
 
+test('disconnects a client for which too much waits in all of its watches', async () => {
+  const data = 'x'.repeat(512 * 1024);
+  const counted: number[] = [];
+  server.queued = (bytes) => {
+    counted.push(bytes);
+    return bytes < 4 * data.length;
+  };
+  view.put(service('x', 100));
+  const response = await server.get('watch=1&resourceVersion=0');
+  response.pause();
+  for (let i = 0; i < 60 && server.open > 0; i++) {
+    view.put(service('x', 300 + i, { data }));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await until(() => server.open === 0);
+  expect(Math.max(...counted)).toBeLessThan(6 * data.length);
+});
+
 test('sends the error that ends a watch also to a client that is still reading earlier events', async () => {
   const data = 'x'.repeat(512 * 1024);
   for (let i = 0; i < 40; i++) view.put(service(`s${i}`, 100 + i, { data }));

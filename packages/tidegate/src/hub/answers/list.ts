@@ -14,6 +14,11 @@ export interface AnswerContext {
   clock: Clock;
   /** Aborted when the client disconnects or the hub stops. */
   signal: AbortSignal;
+  /**
+   * Counts the bytes that wait for the client of a watch. Returns false if they are too many: then the client is
+   * disconnected.
+   */
+  queued?(bytes: number): boolean;
 }
 
 /**

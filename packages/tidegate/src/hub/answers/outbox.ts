@@ -15,6 +15,7 @@ const CHUNK = 64 * 1024;
 export class Outbox {
   readonly #response: ServerResponse;
   readonly #onOverflow: () => void;
+  readonly #queued: (bytes: number) => boolean;
   /** The initial state. Encoded while the client reads, because it may be larger than MOST_WAITING. */
   #initial: Iterator<Buffer> | undefined;
   #waiting: Buffer[] = [];
@@ -22,8 +23,10 @@ export class Outbox {
   #blocked = false;
   #onSent = (): void => {};
 
-  constructor(response: ServerResponse, onOverflow: () => void) {
+  /** `queued` counts the bytes that wait. If it returns false, the client has too many in all of its watches. */
+  constructor(response: ServerResponse, onOverflow: () => void, queued: (bytes: number) => boolean) {
     this.#response = response;
+    this.#queued = queued;
     this.#onOverflow = onOverflow;
     response.on('drain', this.#onDrain);
   }
@@ -38,7 +41,7 @@ export class Outbox {
     this.#waiting.push(frame);
     this.#waitingBytes += frame.length;
     this.#pump();
-    if (this.#waitingBytes > MOST_WAITING) this.#onOverflow();
+    if (this.#waitingBytes > MOST_WAITING || !this.#queued(this.#waitingBytes)) this.#onOverflow();
   }
 
   /** Sends a last frame. Calls `onSent` when the client has accepted everything before it and the frame itself. */
@@ -61,6 +64,7 @@ export class Outbox {
   readonly #onDrain = (): void => {
     this.#blocked = false;
     this.#pump();
+    this.#queued(this.#waitingBytes);
   };
 
   #pump(): void {

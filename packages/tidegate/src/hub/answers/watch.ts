@@ -40,7 +40,7 @@ export async function answerWatch(
   if (exchange.response.destroyed) return;
   exchange.head(200, 'application/json', { 'Transfer-Encoding': 'chunked' });
   exchange.response.flushHeaders();
-  if (refusal === undefined) await new WatchStream(exchange, hold, options, form).run(context);
+  if (refusal === undefined) await new WatchStream(exchange, hold, options, form, context).run();
   else exchange.response.end(errorFrame(refusal));
 }
 
@@ -51,19 +51,23 @@ class WatchStream {
   readonly #options: WatchOptions;
   readonly #form: Form;
   readonly #outbox: Outbox;
+  readonly #context: AnswerContext;
   #stop = (): void => {};
   #failed = false;
 
-  constructor(exchange: Exchange, hold: Hold, options: WatchOptions, form: Form) {
+  constructor(exchange: Exchange, hold: Hold, options: WatchOptions, form: Form, context: AnswerContext) {
     this.#exchange = exchange;
     this.#hold = hold;
     this.#options = options;
     this.#form = form;
-    this.#outbox = new Outbox(exchange.response, () => this.#disconnect());
+    this.#context = context;
+    const { queued = () => true } = context;
+    this.#outbox = new Outbox(exchange.response, () => this.#disconnect(), queued);
   }
 
-  run({ clock, signal }: AnswerContext): Promise<void> {
+  run(): Promise<void> {
     const { response } = this.#exchange;
+    const { clock, signal } = this.#context;
     return new Promise((resolve) => {
       let cancelBookmark = (): void => {};
       const bookmarkAgain = (): void => {

@@ -236,6 +236,23 @@ describe('the authenticator', () => {
     expect(memory.keys('tokens/answer/')).toEqual([]);
   });
 
+  it('attributes identities to tenants: accounts of a namespace, and tokens of a user, belong together', async () => {
+    const key = async (token: string): Promise<string> => (await withToken(token)).key;
+    const tenant = async (token: string): Promise<string> => authenticator.holderOf(await key(token)).tenant;
+    const accounts = ['web', 'db'].map((name) => authority.issue({ name, expires: clock.now() + HOUR }));
+    expect(await tenant(accounts[0]!)).toBe(await tenant(accounts[1]!));
+    for (const token of ['opaque-1', 'opaque-2']) {
+      authority.accepted.add(token);
+      await prove(token);
+    }
+    const unknown = await tenant('opaque-3');
+    expect(await tenant('opaque-1')).not.toBe(unknown);
+    await restart();
+    expect(await tenant('opaque-1')).toBe(await tenant('opaque-2'));
+    expect(await tenant('opaque-1')).not.toBe(await tenant(accounts[0]!));
+    expect(authenticator.holderOf(await key('opaque-1')).identity).toBe(await key('opaque-1'));
+  });
+
   it('accepts an opaque token offline only if the API server has accepted exactly this token', async () => {
     for (const token of ['opaque-1', 'opaque-2']) authority.accepted.add(token);
     expect((await withToken('opaque-1')).key).toMatch(/^token:/);

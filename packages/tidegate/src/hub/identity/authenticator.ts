@@ -9,6 +9,7 @@ import {
   type ShownCertificate,
   unauthorized,
 } from '@tidegate/serving';
+import { type Holder, tenantOfUser } from '../shares/index.ts';
 import {
   type AnonymousIdentity,
   type BearerIdentity,
@@ -22,6 +23,7 @@ import {
   type ServiceAccountClaims,
   serviceAccountKey,
   signedPart,
+  usernameOf,
   type ValidityTimes,
 } from './service-account-token.ts';
 import { SigningKeys } from './signing-keys.ts';
@@ -47,6 +49,9 @@ export interface Entrance {
 }
 
 const NODE: NodeIdentity = { kind: 'node', key: 'node' };
+/** The keys of a token that the hub cannot verify, and of the identity that it is, differ in the prefix only. */
+const OPAQUE_PREFIX = 'token:';
+const OPAQUE_TOKEN = 'text:';
 const ANONYMOUS: AnonymousIdentity = { kind: 'anonymous', key: 'anonymous' };
 
 /**
@@ -107,6 +112,15 @@ export class Authenticator {
   /** Call this when a request of the client was answered with 401. See Proofs.suspect. */
   async suspect(identity: BearerIdentity): Promise<void> {
     await this.#proofs.suspect(identity);
+  }
+
+  /** The tenant of an identity, by its key. Tokens of one user, and service accounts of one namespace, are one tenant. */
+  holderOf(identityKey: string): Holder {
+    const isOpaque = identityKey.startsWith(OPAQUE_PREFIX);
+    const known = isOpaque
+      ? this.#tokens.userOf(OPAQUE_TOKEN + identityKey.slice(OPAQUE_PREFIX.length))
+      : identityKey;
+    return { identity: identityKey, tenant: tenantOfUser(usernameOf(identityKey) ?? known) };
   }
 
   /**
@@ -179,9 +193,9 @@ const accountIdentity = (token: string, claims: ServiceAccountClaims): BearerIde
 
 const opaqueIdentity = (token: string): BearerIdentity => ({
   kind: 'bearer',
-  key: `token:${hash(token)}`,
+  key: OPAQUE_PREFIX + hash(token),
   token,
-  tokenKey: `text:${hash(token)}`,
+  tokenKey: OPAQUE_TOKEN + hash(token),
 });
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');

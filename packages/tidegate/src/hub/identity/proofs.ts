@@ -1,7 +1,8 @@
 import { ApiStatusError, type Clock, type KubeClient, type Logger } from '@tidegate/kube';
 import { ApiError, unauthorized } from '@tidegate/serving';
+import { FairMap, type ShareLimits, tenantOfUser } from '../shares/index.ts';
 import type { BearerIdentity } from './identity.ts';
-import type { ServiceAccountClaims } from './service-account-token.ts';
+import { type ServiceAccountClaims, usernameOf } from './service-account-token.ts';
 import type { TokenMemory } from './token-memory.ts';
 import { reviewToken, type TokenReview } from './token-review.ts';
 
@@ -26,7 +27,7 @@ export interface ProofsOptions {
  * server itself caches its decisions for ten seconds.
  */
 const RECHECK_MS = 60_000;
-const MAX_PROVED = 10_000;
+const PROVED: ShareLimits = { perIdentity: 500, total: 10_000 };
 
 /**
  * Decides whether the API server currently accepts the token of a client. Nothing that the hub has stored is served
@@ -41,8 +42,8 @@ const MAX_PROVED = 10_000;
  */
 export class Proofs {
   readonly #options: ProofsOptions;
-  /** Monotonic time of the last successful review, by token key, the oldest first. */
-  readonly #provedAt = new Map<string, number>();
+  /** Monotonic time of the last successful review, by token key. */
+  readonly #provedAt = new FairMap<number>(PROVED);
   readonly #asking = new Map<string, Promise<TokenReview>>();
 
   constructor(options: ProofsOptions) {
@@ -65,11 +66,16 @@ export class Proofs {
   }
 
   /** The rule while no API server can answer. Throws 401 if the token is not known to be valid. */
-  async requireKnown({ tokenKey, claims }: BearerIdentity): Promise<void> {
-    const decision = this.#options.tokens.decisionOn(tokenKey);
-    const isKnown = claims === undefined ? decision === 'accepted' : decision !== 'rejected';
-    if (!isKnown) throw unauthorized();
-    if (claims !== undefined && (await this.#options.podIsGone(claims))) throw unauthorized();
+  async requireKnown({ key, tokenKey, claims }: BearerIdentity): Promise<void> {
+    const { tokens, podIsGone } = this.#options;
+    const decision = tokens.decisionOn(tokenKey);
+    if (claims === undefined) {
+      if (decision !== 'accepted') throw unauthorized();
+      return;
+    }
+    if (decision === 'rejected' || tokens.isBelowFloor(usernameOf(key) ?? '', claims.expires))
+      throw unauthorized();
+    if (await podIsGone(claims)) throw unauthorized();
   }
 
   /**
@@ -103,16 +109,18 @@ export class Proofs {
     const review = await reviewToken(client, identity.token);
     if (review.authenticated) onAudiences(review.audiences);
     const accepted = review.authenticated && this.#isSame(identity, review);
-    if (accepted) this.#accepted(identity);
+    if (accepted) this.#accepted(identity, review.username);
     else this.#rejected(identity);
     return accepted ? review : { authenticated: false };
   }
 
-  #accepted({ tokenKey }: BearerIdentity): void {
-    this.#options.tokens.remember(tokenKey, 'accepted');
-    this.#provedAt.delete(tokenKey);
-    this.#provedAt.set(tokenKey, this.#options.clock.monotonic());
-    if (this.#provedAt.size > MAX_PROVED) this.#provedAt.delete(this.#provedAt.keys().next().value!);
+  #accepted({ tokenKey, claims }: BearerIdentity, username: string): void {
+    const { tokens, clock } = this.#options;
+    // Offline, a token that the hub can verify needs no acceptance, only the absence of a rejection.
+    if (claims === undefined) tokens.accept(tokenKey, username);
+    else tokens.forget(tokenKey);
+    const holder = { identity: username, tenant: tenantOfUser(username) };
+    this.#provedAt.set(tokenKey, clock.monotonic(), holder);
   }
 
   /** Other tokens of a service account are not affected. An identity that is the hash of a token ends with the token. */
@@ -120,9 +128,9 @@ export class Proofs {
     const { tokens, onEnded } = this.#options;
     this.#provedAt.delete(tokenKey);
     // Only tokens that the hub might accept are remembered. A client can invent any number of others.
-    if (claims !== undefined) tokens.remember(tokenKey, 'rejected', claims.expires);
+    if (claims !== undefined) tokens.reject(tokenKey, usernameOf(key) ?? '', claims.expires);
     else if (tokens.decisionOn(tokenKey) === 'accepted') {
-      tokens.remember(tokenKey, 'rejected');
+      tokens.forget(tokenKey);
       onEnded(key);
     }
   }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, type KubeClient, type Logger, sleep } from '@tidegate/kube';
 import { errors } from 'jose';
+import { FairMap, type ShareLimits, tenantOfNamespace } from '../shares/index.ts';
 import { KeySet } from './key-set.ts';
 import type { Memory } from './memory.ts';
 import {
@@ -9,6 +10,7 @@ import {
   LEEWAY_SECONDS,
   readClaims,
   type ServiceAccountClaims,
+  serviceAccountKey,
   type ValidityTimes,
 } from './service-account-token.ts';
 
@@ -53,7 +55,7 @@ const RETRY_MS = 30_000;
  */
 const MIN_REFRESH_INTERVAL_MS = 10_000;
 const DEADLINE_MS = 5_000;
-const MAX_VERIFIED = 1_000;
+const VERIFIED: ShareLimits = { perIdentity: 200, total: 1_000 };
 
 /**
  * Verifies service account tokens with the public keys of the API server (see "Service account issuer
@@ -68,11 +70,11 @@ export class SigningKeys {
   #attemptedAt = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<boolean> | undefined;
   /**
-   * Tokens that were verified with the current keys and audiences, least recently used first. Verifying a
+   * Tokens that were verified with the current keys and audiences. Verifying a
    * signature takes longer than the rest of a request, so it is done once per token. Later requests only
    * check the times.
    */
-  readonly #verified = new Set<string>();
+  #verified = new FairMap<true>(VERIFIED);
 
   private constructor(options: SigningKeysOptions) {
     this.#options = options;
@@ -111,7 +113,7 @@ export class SigningKeys {
     const document = this.#document;
     if (claims.issuer !== document?.issuer || keys?.knows(token) !== true) return { status: 'unknown' };
     if (this.#verified.has(token)) {
-      this.#remember(token);
+      this.#remember(token, claims);
       return isTimely(claims, times()) ? { status: 'verified', claims } : { status: 'untimely' };
     }
     try {
@@ -120,7 +122,7 @@ export class SigningKeys {
       return { status: statusOf(error) };
     }
     // If the keys have changed in the meantime, the token has to be verified again with the new keys.
-    if (this.#document === document) this.#remember(token);
+    if (this.#document === document) this.#remember(token, claims);
     return { status: 'verified', claims };
   }
 
@@ -136,10 +138,9 @@ export class SigningKeys {
     this.#keep({ ...this.#document, provedAudiences: [...known, ...added] }, this.#keys);
   }
 
-  #remember(token: string): void {
-    this.#verified.delete(token);
-    this.#verified.add(token);
-    if (this.#verified.size > MAX_VERIFIED) this.#verified.delete(this.#verified.values().next().value!);
+  #remember(token: string, claims: ServiceAccountClaims): void {
+    const holder = { identity: serviceAccountKey(claims), tenant: tenantOfNamespace(claims.namespace) };
+    this.#verified.set(token, true, holder);
   }
 
   async #refreshIfDue(): Promise<void> {
@@ -188,7 +189,7 @@ export class SigningKeys {
   #use(document: Document, keys: KeySet): void {
     this.#keys = keys;
     this.#document = document;
-    this.#verified.clear();
+    this.#verified = new FairMap(VERIFIED);
   }
 }
 

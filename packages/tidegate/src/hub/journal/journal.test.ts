@@ -296,6 +296,19 @@ describe('events in the journal', () => {
     expect(await world.dropped()).toEqual(['tidegate_hub_journal_dropped_total{reason="full"} 2']);
     expect(world.logged).toEqual(['too many events wait to be sent to an API server; dropping the oldest']);
   });
+
+  it('are dropped from the namespace with the most', async () => {
+    const world = await World.start(4);
+    const path = '/api/v1/namespaces/quiet/events';
+    const metadata = { name: 'first', namespace: 'quiet' };
+    const quiet = request('POST', path, 'application/json', { apiVersion: 'v1', kind: 'Event', metadata });
+    await world.journal.write(quiet, undefined);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await world.journal.write(event(name), undefined);
+    expect(world.journal.entries().map(({ object }) => object)).toEqual([
+      'events quiet/first',
+      ...['c', 'd', 'e'].map((name) => `events web/${name}`),
+    ]);
+  });
 });
 
 const status = (code: number, reason: string) => ({ kind: 'Status', status: 'Failure', code, reason });

@@ -309,10 +309,10 @@ export class Journal {
     return patchedEvent(info, base ?? (entry?.kind === 'event' ? entry.object : undefined), patch);
   }
 
-  /** Drops the oldest events until there is room for one more, except for the one that is being sent. */
+  /** Drops old events until there is room for one more, except for the one that is being sent. */
   #makeRoom(): void {
     while (this.#shelf.eventCount >= this.#options.maxEvents) {
-      const oldest = this.#shelf.oldestEvent(this.#sending);
+      const oldest = this.#shelf.dispensableEvent(this.#sending);
       if (oldest === undefined) return;
       this.#shelf.remove(oldest);
       this.#dropped.inc({ reason: 'full' });

@@ -104,10 +104,21 @@ export class Shelf {
     this.#events.delete(key);
   }
 
-  /** The oldest event entry whose key is not `except`. */
-  oldestEvent(except: string | undefined): string | undefined {
-    for (const key of this.#events.keys()) if (key !== except) return key;
-    return undefined;
+  /**
+   * The oldest event entry of the namespace that has the most, so that a pod that causes many events does not push out those
+   * of other tenants. Never `except`.
+   */
+  dispensableEvent(except: string | undefined): string | undefined {
+    const oldest = new Map<string, { key: string; count: number }>();
+    for (const [key, { object }] of this.#events) {
+      if (key === except) continue;
+      const namespace = object.slice(0, object.lastIndexOf('/'));
+      const found = oldest.get(namespace);
+      if (found === undefined) oldest.set(namespace, { key, count: 1 });
+      else found.count++;
+    }
+    const [first] = [...oldest.values()].sort((a, b) => b.count - a.count);
+    return first?.key;
   }
 
   newEventKey(): string {

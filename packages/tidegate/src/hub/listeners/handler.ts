@@ -32,11 +32,13 @@ export interface HandlerOptions {
 export class Handler {
   readonly #options: HandlerOptions;
   readonly #requests;
+  /** The resources that an API server has. Clients can invent any number of others, which share one label. */
+  readonly #resources = new Set<string>();
 
   constructor(options: HandlerOptions) {
     this.#options = options;
     this.#requests = options.metrics.counter('tidegate_hub_requests_total', {
-      help: 'Number of client requests, by verb, resource and status code.',
+      help: 'Number of client requests, by verb, resource and status code. Resources that no response has shown to exist are counted as other.',
       labels: ['verb', 'resource', 'code'],
     });
   }
@@ -62,7 +64,7 @@ export class Handler {
     } finally {
       response.off('close', leave);
       stopping.removeEventListener('abort', leave);
-      this.#count(info, response.statusCode);
+      this.#count(info, response);
     }
   }
 
@@ -108,12 +110,20 @@ export class Handler {
     }
   }
 
-  #count(info: RequestInfo | undefined, code: number): void {
+  #count(info: RequestInfo | undefined, response: ServerResponse): void {
+    const { statusCode: code } = response;
     const verb = info?.verb ?? '';
     const resource = info?.type === 'resource' ? info.resource : '';
-    this.#requests.inc({ verb, resource, code: String(code) });
+    const exists = code < 400 && response.headersSent;
+    if (exists && this.#resources.size < MAX_RESOURCES) this.#resources.add(resource);
+    const label = resource === '' || this.#resources.has(resource) ? resource : OTHER;
+    this.#requests.inc({ verb, resource: label, code: String(code) });
   }
 }
+
+/** The most resources with a label of their own in metrics. */
+const MAX_RESOURCES = 1_000;
+const OTHER = 'other';
 
 /** Subresources that stream data over an upgraded connection. */
 const STREAMS = new Set(['exec', 'attach', 'portforward', 'proxy', 'log']);

@@ -1,6 +1,6 @@
 import { compareResourceVersions, isOlderVersion } from '@tidegate/kube';
 import { tooOldResourceVersion } from '@tidegate/serving';
-import type { ViewItem } from '../views/index.ts';
+import { isSingle, NODE, SHARED, type ViewItem, type ViewKey } from '../views/index.ts';
 import { newerOf, nextVersion } from './version.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -18,7 +18,16 @@ interface Entry {
 }
 
 const MOST_ENTRIES = 1024;
-const MOST_BYTES = 4 * 1024 * 1024;
+const MIB = 1024 * 1024;
+
+/**
+ * How many bytes of events a projection of this view keeps. A client can have hundreds of private views, and decides how
+ * much their objects change. If an event is too large, clients that resume from before it list again.
+ */
+export function historyBytes({ key }: { key: ViewKey }): number {
+  if (key.identity === SHARED || key.identity === NODE) return 4 * MIB;
+  return isSingle(key) ? MIB / 4 : MIB;
+}
 
 /**
  * The latest events of a projection, for clients that resume a watch. They are in the order in which they were sent, which
@@ -30,6 +39,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
  * the client got it from a list of the API server, the versions decide.
  */
 export class History {
+  readonly #mostBytes: number;
   #entries: Entry[];
   #bytes = 0;
   /** The oldest version to resume from. A client with this version or a newer one has missed no trimmed event. */
@@ -37,7 +47,9 @@ export class History {
   /** The version of the last relist. Events before it may be missing here, see `relisted`. */
   #relistedAt: string | undefined;
 
-  constructor(version: string) {
+  /** `mostBytes` is the size of all events that are kept. */
+  constructor(version: string, mostBytes: number) {
+    this.#mostBytes = mostBytes;
     this.#oldest = version;
     this.#entries = [{ version }];
   }
@@ -78,7 +90,7 @@ export class History {
   trim(): void {
     let trimmed = 0;
     for (const { version, event } of this.#entries) {
-      if (this.#entries.length - trimmed <= MOST_ENTRIES && this.#bytes <= MOST_BYTES) break;
+      if (this.#entries.length - trimmed <= MOST_ENTRIES && this.#bytes <= this.#mostBytes) break;
       trimmed += 1;
       this.#bytes -= event?.item.bytes.length ?? 0;
       // The next version, not this one: several events may have this version, and some of them may be trimmed.

@@ -2,7 +2,7 @@ import { isOlderVersion, type KubeObject } from '@tidegate/kube';
 import { type ApiError, tooOldResourceVersion } from '@tidegate/serving';
 import { objectOf, SHARED, type View, type ViewChange, type ViewItem } from '../views/index.ts';
 import { DependencyIndex } from './dependencies.ts';
-import { type EventType, History, type ProjectionEvent } from './history.ts';
+import { type EventType, History, historyBytes, type ProjectionEvent } from './history.ts';
 import { atVersion, type ItemFilter, looksSame } from './item-filter.ts';
 import { causeOrNext, newerOf } from './version.ts';
 
@@ -54,7 +54,7 @@ export class Projection {
     this.#itemFilter = itemFilter;
     this.#viewVersion = version;
     this.#version = newerOf(notBefore, version);
-    this.#history = new History(this.#version);
+    this.#history = new History(this.#version, historyBytes(this.view));
     this.#noteOwnVersion(this.#version);
     this.#filterAll();
     this.#unsubscribe = view.subscribe((changes, now, relisted) => {
@@ -127,7 +127,7 @@ export class Projection {
   /** Discards the history, so that clients with versions before `version` must list again. */
   resetHistory(version: string): void {
     this.#version = newerOf(this.#version, version);
-    this.#history = new History(this.#version);
+    this.#history = new History(this.#version, historyBytes(this.view));
     this.#publish([], this.#version);
   }
 
@@ -275,7 +275,7 @@ export class Projection {
     this.#viewVersion = resourceVersion;
     this.#version = resourceVersion;
     this.#ownVersion = undefined;
-    this.#history = new History(resourceVersion);
+    this.#history = new History(resourceVersion, historyBytes(this.view));
     this.#filterAll();
     this.#end(why);
   }

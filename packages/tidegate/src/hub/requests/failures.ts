@@ -1,7 +1,15 @@
 import { ApiStatusError } from '@tidegate/kube';
 import { ApiError } from '@tidegate/serving';
 import { UpstreamUnavailable, unavailable } from '../upstream/index.ts';
-import { IdentityDroppedError, NothingStoredError, ViewTooLargeError } from '../views/index.ts';
+import {
+  IdentityDroppedError,
+  NothingStoredError,
+  TooManyWatchesError,
+  ViewTooLargeError,
+} from '../views/index.ts';
+
+/** When a client that has too many watches may try again: watches time out after some minutes. */
+const RETRY_AFTER_SECONDS = 30;
 
 /** 502: the hub cannot interpret the response of the API server. It must not reach the client unfiltered. */
 export const badGateway = (message: string, cause?: unknown): ApiError =>
@@ -20,6 +28,14 @@ export function refusalOf(error: unknown): unknown {
   if (error instanceof NothingStoredError || error instanceof ViewTooLargeError) {
     return unavailable(error.message, error);
   }
+  if (error instanceof TooManyWatchesError)
+    return new ApiError(
+      429,
+      'TooManyRequests',
+      error.message,
+      { retryAfterSeconds: RETRY_AFTER_SECONDS },
+      error,
+    );
   if (error instanceof IdentityDroppedError) return new ApiError(401, 'Unauthorized', 'Unauthorized');
   return error;
 }

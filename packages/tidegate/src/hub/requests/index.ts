@@ -7,6 +7,7 @@
  *        (shared-resources.ts), and private-reads.ts serves what one identity reads for itself
  *     -> writes.ts for everything else. recent-writes.ts lets a client read its own writes from a shared resource
  *     -> forwarding.ts sends a request to the API server, for either of them or unchanged
+ *     -> watch-shares.ts limits what the watches of one client may use
  *     -> forbidden.ts deletes the copies that a 403 concerns
  *   failures.ts turns errors into the Status objects of an API server.
  */
@@ -20,4 +21,5 @@ export { PrivateReads } from './private-reads.ts';
 export { Reads } from './reads.ts';
 export { RecentWrites } from './recent-writes.ts';
 export { SharedReads } from './shared-reads.ts';
+export { WatchShares } from './watch-shares.ts';
 export { Writes } from './writes.ts';

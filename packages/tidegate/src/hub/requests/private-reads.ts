@@ -17,6 +17,7 @@ import {
   itemOf,
   NothingStoredError,
   objectOf,
+  TooManyWatchesError,
   untilUpToDate,
   type View,
   type ViewKey,
@@ -27,12 +28,14 @@ import { type ChainFor, namespaceOf, type ResourceCall, resourceOf } from './cal
 import { badGateway } from './failures.ts';
 import { type Forwarding, jsonOf, passWhole, type WholeAnswer } from './forwarding.ts';
 import { type ReadOptions, readOptions } from './read-options.ts';
+import type { WatchShares } from './watch-shares.ts';
 
 export interface PrivateReadsOptions {
   views: Views;
   projections: Projections;
   forwarding: Forwarding;
   access: Pick<Access, 'check'>;
+  watches: WatchShares;
   chainFor: ChainFor;
   upstream: ConnectionState;
   clock: Clock;
@@ -73,7 +76,8 @@ export class PrivateReads {
     const key = keyOf(call, read.selection);
     // If the client may not watch any more, its copy is deleted here, and the API server refuses the new view.
     await this.#mayUseCopy(call, key);
-    const held = this.#options.views.private(key, credentialsOf(call.identity));
+    const held = this.#holdFor(call, key);
+    if (held === undefined) return this.#options.forwarding.pass(call);
     try {
       // Without a resourceVersion, a watch starts with the newest state, not with the state from before an outage.
       if (read.options.resourceVersion === '')
@@ -90,6 +94,17 @@ export class PrivateReads {
       throw error;
     } finally {
       held.release();
+    }
+  }
+
+  /** Undefined if the client has too many views, and the API server can serve the watch directly. */
+  #holdFor(call: ResourceCall, key: ViewKey): HeldView | undefined {
+    try {
+      return this.#options.views.private(key, credentialsOf(call.identity));
+    } catch (error) {
+      if (error instanceof TooManyWatchesError && this.#options.chainFor(call).filters.length === 0)
+        return undefined;
+      throw error;
     }
   }
 
@@ -117,11 +132,14 @@ export class PrivateReads {
     { options }: Watch,
     representation: Representation,
   ): Promise<void> {
-    const { projections, clock, chainFor } = this.#options;
+    const { projections, clock, chainFor, watches } = this.#options;
     const hold = projections.hold(view, () => chainFor(call), selection);
+    const queue = watches.queue(call.identity);
+    const context = { clock, signal: call.signal, queued: queue.resize };
     try {
-      await answerWatch(call.exchange, hold, options, representation, { clock, signal: call.signal });
+      await answerWatch(call.exchange, hold, options, representation, context);
     } finally {
+      queue.close();
       hold.release();
     }
   }

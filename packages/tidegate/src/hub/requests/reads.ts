@@ -2,6 +2,7 @@ import { ApiStatusError } from '@tidegate/kube';
 import type { Representation } from '@tidegate/serving';
 import type { Identity } from '../identity/index.ts';
 import { type Upstream, UpstreamUnavailable } from '../upstream/index.ts';
+import { TooManyWatchesError } from '../views/index.ts';
 import type { ChainFor, ResourceCall } from './call.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { PrivateReads } from './private-reads.ts';
@@ -44,6 +45,8 @@ export class Reads {
         if (await sharedReads.serve(call, representation, 'newest')) return;
         return await this.#askForNewest(call, representation);
       } catch (error) {
+        if (error instanceof TooManyWatchesError && unfiltered && upstream.online)
+          return forwarding.pass(call);
         if (!isForbiddenToNode(error) || exchange.response.headersSent) throw error;
       }
     }

@@ -4,11 +4,13 @@ import type { Access } from '../access/index.ts';
 import { answerList, answerObject, answerWatch } from '../answers/index.ts';
 import type { Chain, ContextViews } from '../filters/index.ts';
 import { type Projections, selectable } from '../projections/index.ts';
-import { untilUpToDate, type View, type Views } from '../views/index.ts';
+import { UNLIMITED } from '../shares/index.ts';
+import { TooManyWatchesError, untilUpToDate, type View, type Views } from '../views/index.ts';
 import { type ChainFor, namespaceOf, type ResourceCall, resourceOf } from './call.ts';
 import { readOptions } from './read-options.ts';
 import type { RecentWrites } from './recent-writes.ts';
 import { isShared } from './shared-resources.ts';
+import type { WatchShares } from './watch-shares.ts';
 
 export interface SharedReadsOptions {
   views: Views;
@@ -16,6 +18,7 @@ export interface SharedReadsOptions {
   projections: Projections;
   access: Pick<Access, 'check'>;
   recentWrites: RecentWrites;
+  watches: WatchShares;
   chainFor: ChainFor;
   upstream: ConnectionState;
   clock: Clock;
@@ -43,7 +46,7 @@ export class SharedReads {
 
   /**
    * Returns false if the answer must come from the API server, because the client asks for a state that the view does
-   * not have yet. With `available`, the client gets what the view has.
+   * not have yet. With `available`, the client gets what the view has. Throws TooManyWatchesError.
    */
   async serve(
     call: ResourceCall,
@@ -54,6 +57,8 @@ export class SharedReads {
     const { info, identity, signal } = call;
     if (identity.kind === 'anonymous') return false;
     await access.check(identity, { ...info, namespace: namespaceOf(info) }, signal);
+    const place = info.verb === 'watch' ? this.#options.watches.sharedWatch(identity) : UNLIMITED;
+    if (place === undefined) throw new TooManyWatchesError(info.resource);
     const held = views.shared(resourceOf(info));
     try {
       await held.view.ready(signal);
@@ -62,6 +67,7 @@ export class SharedReads {
       await this.#answer(call, held.view, representation);
       return true;
     } finally {
+      place.close();
       held.release();
     }
   }
@@ -79,7 +85,7 @@ export class SharedReads {
 
   async #answer(call: ResourceCall, view: View, representation: Representation): Promise<void> {
     const { projections, clock, chainFor, upstream } = this.#options;
-    const { info, target, exchange, signal } = call;
+    const { info, target, exchange, signal, identity } = call;
     const chain = (): Chain => chainFor(call);
     if (info.verb === 'get') {
       const key = info.namespace === '' ? info.name : `${info.namespace}/${info.name}`;
@@ -90,10 +96,13 @@ export class SharedReads {
     const read = readOptions(target.searchParams, namespaceOf(info));
     if (read.watch && read.options.resourceVersion === '') await untilUpToDate(view, upstream, signal);
     const hold = projections.hold(view, chain, read.selection);
+    const queue = this.#options.watches.queue(identity);
+    const context = { clock, signal, queued: queue.resize };
     try {
-      if (read.watch) await answerWatch(exchange, hold, read.options, representation, { clock, signal });
-      else await answerList(exchange, hold, read.options, representation, { clock, signal });
+      if (read.watch) await answerWatch(exchange, hold, read.options, representation, context);
+      else await answerList(exchange, hold, read.options, representation, context);
     } finally {
+      queue.close();
       hold.release();
     }
   }

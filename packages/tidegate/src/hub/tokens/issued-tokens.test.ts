@@ -39,10 +39,10 @@ class World {
     this.tokens = await IssuedTokens.open(this.map, { clock: this.clock, maxTokens });
   }
 
-  issue(token: string, request = asked(), lifeMs = HOUR_MS): TokenRequest {
+  issue(token: string, request = asked(), lifeMs = HOUR_MS, account = ACCOUNT): TokenRequest {
     const expirationTimestamp = new Date(this.clock.now() + lifeMs).toISOString().replace('.000', '');
     const answer = { ...request, status: { token, expirationTimestamp } };
-    this.tokens.remember(ACCOUNT, request, answer);
+    this.tokens.remember(account, request, answer);
     return answer;
   }
 
@@ -115,6 +115,18 @@ describe('issued tokens', () => {
     world.issue("d's", asked('d'));
     expect(await world.tokenFor(asked('a'))).toBeUndefined();
     expect(await world.tokenFor(asked('c'))).toBe("c's");
+  });
+
+  it('are not pushed out by a tenant whose pods need many', async () => {
+    const world = await World.start(10);
+    world.issue('kept', asked('pod-1'));
+    for (const name of ['a', 'b'])
+      for (let i = 0; i < 20; i++)
+        world.issue(`${i}`, asked('pod-2', [`audience-${i}`]), HOUR_MS, { namespace: 'greedy', name });
+    await world.map.close();
+    await world.open(10);
+    expect(await world.tokenFor(asked('pod-1'))).toBe('kept');
+    expect(world.tokens.size).toBe(10);
   });
 
   it('are stored only if the response contains a token', async () => {

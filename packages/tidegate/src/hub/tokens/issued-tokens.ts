@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DurableMap } from '@tidegate/disk';
 import { type Clock, type KubeObject, systemClock } from '@tidegate/kube';
+import { FairMap, type Holder, tenantOfNamespace } from '../shares/index.ts';
 
 /** A TokenRequest, as a client sends it and as the API server returns it. */
 export interface TokenRequest extends KubeObject {
@@ -30,6 +31,8 @@ export interface IssuedTokensOptions {
 /** The format on disk. `issuedAt` is in milliseconds since the epoch. */
 interface Issued {
   issuedAt: number;
+  /** The namespace of the account. Versions before 0.2.0 did not store it. */
+  namespace?: string;
   answer: TokenRequest;
 }
 
@@ -42,29 +45,32 @@ const EXTENSION_MS = 10 * 60_000;
 
 /**
  * The newest token that the API server issued for each purpose: service account, audiences, and the object
- * that it is bound to. While no API server is reachable, the hub returns the same token again. No other
+ * that it is bound to. While no API server is reachable, the hub returns the same token again. If there are too many, the
+ * oldest of the namespace with the most is deleted: a pod decides how many tokens the kubelet requests for it. No other
  * component may use the map. Only its owner can read the file, because it contains credentials.
  */
 export class IssuedTokens {
   readonly #map: DurableMap;
   readonly #clock: Clock;
-  readonly #maxTokens: number;
-  /** The purposes, in the order in which their tokens were issued. */
-  readonly #purposes = new Set<string>();
+  /** The purposes, by namespace in the order in which their tokens were issued. */
+  readonly #purposes: FairMap<true>;
 
   private constructor(map: DurableMap, { clock = systemClock, maxTokens = MAX_TOKENS }: IssuedTokensOptions) {
     this.#map = map;
     this.#clock = clock;
-    this.#maxTokens = maxTokens;
+    const limits = { perIdentity: maxTokens, total: maxTokens };
+    this.#purposes = new FairMap(limits, (purpose) => map.delete(purpose));
   }
 
   static async open(map: DurableMap, options: IssuedTokensOptions = {}): Promise<IssuedTokens> {
     const tokens = new IssuedTokens(map, options);
-    const found: { purpose: string; issuedAt: number }[] = [];
-    for await (const [purpose, bytes] of map.entries())
-      found.push({ purpose, issuedAt: decode(bytes).issuedAt });
-    for (const { purpose } of found.toSorted((a, b) => a.issuedAt - b.issuedAt))
-      tokens.#purposes.add(purpose);
+    const found: { purpose: string; issuedAt: number; namespace: string }[] = [];
+    for await (const [purpose, bytes] of map.entries()) {
+      const { issuedAt, namespace = '' } = decode(bytes);
+      found.push({ purpose, issuedAt, namespace });
+    }
+    for (const { purpose, namespace } of found.toSorted((a, b) => a.issuedAt - b.issuedAt))
+      tokens.#purposes.set(purpose, true, holderIn(namespace));
     return tokens;
   }
 
@@ -76,14 +82,10 @@ export class IssuedTokens {
   remember(account: Account, request: TokenRequest, answer: TokenRequest): void {
     if (answer.status?.token === undefined) return;
     const purpose = purposeOf(account, request);
-    const issued: Issued = { issuedAt: this.#clock.now(), answer };
+    const { namespace } = account;
+    const issued: Issued = { issuedAt: this.#clock.now(), namespace, answer };
     this.#map.put(purpose, Buffer.from(JSON.stringify(issued)));
-    this.#purposes.delete(purpose);
-    this.#purposes.add(purpose);
-    for (const oldest of this.#purposes) {
-      if (this.#purposes.size <= this.#maxTokens) break;
-      this.#forget(oldest);
-    }
+    this.#purposes.set(purpose, true, holderIn(namespace));
   }
 
   /**
@@ -106,7 +108,7 @@ export class IssuedTokens {
 
   /** Deletes the tokens of all other pods, which have left this node. */
   forgetExcept(podUids: ReadonlySet<string>): void {
-    for (const purpose of this.#purposes) {
+    for (const purpose of [...this.#purposes.keys()]) {
       const [kind, uid = ''] = purpose.split('/');
       if (kind === 'Pod' && !podUids.has(uid)) this.#forget(purpose);
     }
@@ -117,6 +119,11 @@ export class IssuedTokens {
     this.#map.delete(purpose);
   }
 }
+
+const holderIn = (namespace: string): Holder => ({
+  identity: namespace,
+  tenant: tenantOfNamespace(namespace),
+});
 
 /**
  * `Pod/<uid>/<hash of the rest>`. The UID is readable, so that tokens of deleted pods are found without

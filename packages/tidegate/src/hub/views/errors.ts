@@ -6,11 +6,25 @@ export class NothingStoredError extends Error {
   }
 }
 
-/** The objects exceed the size limit of a view. Clients must get them from the API server. */
+/** The objects exceed the size limit of a view, or of all views of a client. Clients must get them from the API server. */
 export class ViewTooLargeError extends Error {
-  constructor(what: string, limit: number) {
-    super(`${what}: the objects exceed the limit of ${limit} bytes for one view of the hub`);
+  constructor(what: string, limit: number | 'share') {
+    super(
+      limit === 'share'
+        ? `${what}: the objects exceed what this client may use of the memory of the hub`
+        : `${what}: the objects exceed the limit of ${limit} bytes for one view of the hub`,
+    );
     this.name = 'ViewTooLargeError';
+  }
+}
+
+/** The hub follows as many views for this client, or its tenant, as it may. The client must watch at the API server. */
+export class TooManyWatchesError extends Error {
+  constructor(what: string) {
+    super(
+      `${what}: the hub keeps no more watches for this client; close watches, or watch more objects with one request`,
+    );
+    this.name = 'TooManyWatchesError';
   }
 }
 

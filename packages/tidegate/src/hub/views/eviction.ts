@@ -1,23 +1,27 @@
+import { excess, type Holder, type Piece, type ShareLimits, tenantOfNamespace } from '../shares/index.ts';
 import type { ViewKey } from './view.ts';
-import { isSingle, isVital } from './view-key.ts';
+import { isSingle, isVital, NODE, SHARED } from './view-key.ts';
 
-/** What the hub keeps of views, in memory and on disk. Sizes are bytes of JSON. */
+/**
+ * What the hub keeps of the views of clients. Each limit applies twice: to idle views, which are on disk, and to followed
+ * views, which are also in memory (see FollowedShares). Sizes are bytes of JSON.
+ */
 export interface ViewLimits {
   /** The size of one view. Larger views are not stored; shared views have no limit. */
   viewBytes: number;
-  /** The total size of all idle views. */
-  idleBytes: number;
+  /** The size of all views. */
+  bytes: ShareLimits;
   /** The number of views that are not single objects. */
-  lists: number;
-  /** The number of views of one object, which store the responses to GETs. */
-  singles: number;
+  lists: ShareLimits;
+  /** The number of views of one object, for example the responses to GETs, and the Secrets that a router watches. */
+  singles: ShareLimits;
 }
 
 export const DEFAULT_LIMITS: ViewLimits = {
   viewBytes: 32 << 20,
-  idleBytes: 256 << 20,
-  lists: 500,
-  singles: 2_000,
+  bytes: { perIdentity: 128 << 20, total: 256 << 20 },
+  lists: { perIdentity: 100, total: 500 },
+  singles: { perIdentity: 2_000, total: 6_000 },
 };
 
 interface Candidate {
@@ -30,39 +34,82 @@ interface Candidate {
 }
 
 /**
- * Chooses the views to delete, so that the remaining ones are within the limits. Within each group, the least recently
- * used view goes first.
+ * Chooses the idle views to delete, so that the remaining ones are within the limits. A client only loses its own views, or
+ * views of its tenant if that has the most: see `excess`.
  *
- * Views that clients hold, or that are followed, count towards the limits on numbers but are never evicted. Neither are
- * lists that the kubelet depends on (see `isVital`): without them, the node could not restart its pods while no API server
- * is reachable. Single objects are different. The kubelet reads each Secret and ConfigMap of its pods by name, and
- * the hub is not notified when the last pod that uses one is deleted. So the node's single objects are evicted too, but only
- * for the limit on their number, and after all single objects of other identities.
+ * Views of the node have limits of their own, with the totals of the others. Lists that the kubelet depends on (see
+ * `isVital`) are never evicted: without them, the node could not restart its pods while no API server is reachable. Single
+ * objects are different. The kubelet reads each Secret and ConfigMap of its pods by name, and the hub is not notified when
+ * the last pod that uses one is deleted. So the single objects of the node are evicted too, if there are too many.
  */
-export function victims<C extends Candidate>(views: Iterable<C>, limits: ViewLimits): C[] {
-  const all = [...views];
-  const idle = all.filter((view) => view.isIdle).sort((a, b) => a.usedAt - b.usedAt);
-  const singles = idle.filter(({ key }) => isSingle(key));
-  const expendable = [
-    ...singles.filter(({ key }) => !isVital(key)),
-    ...singles.filter(({ key }) => isVital(key)),
+export function victims<C extends Candidate>(
+  views: Iterable<C>,
+  limits: ViewLimits,
+  holderOf: (identity: string) => Holder,
+): C[] {
+  const ofNode: Piece<C>[] = [];
+  const ofClients: Piece<C>[] = [];
+  for (const item of views) {
+    const { key, isIdle, usedAt: rank } = item;
+    if (!isIdle || key.identity === SHARED || (isVital(key) && !isSingle(key))) continue;
+    if (key.identity === NODE) ofNode.push({ item, holder: THE_NODE, weight: 1, rank });
+    else ofClients.push({ item, holder: holderOf(key.identity), weight: 1, rank });
+  }
+  const { lists, singles, bytes } = limits;
+  const whole = ({ total }: ShareLimits): ShareLimits => ({ perIdentity: total, total });
+  return [
+    ...victimsOf(ofNode, { lists: whole(lists), singles: whole(singles), bytes: whole(bytes) }),
+    ...victimsOf(ofClients, limits),
   ];
-  const lists = idle.filter(({ key }) => !isSingle(key) && !isVital(key));
-  const count = all.filter(({ key }) => isSingle(key)).length;
-  const tooMany = [
-    ...expendable.slice(0, Math.max(0, count - limits.singles)),
-    ...lists.slice(0, Math.max(0, all.length - count - limits.lists)),
-  ];
-  return [...tooMany, ...tooHeavy(idle, new Set(tooMany), limits.idleBytes)];
 }
 
-/** The idle views that exceed the limit on the total size. Vital views neither count nor go. */
-function tooHeavy<C extends Candidate>(idle: C[], gone: ReadonlySet<C>, mostBytes: number): C[] {
-  const left = idle.filter((view) => !gone.has(view) && !isVital(view.key));
-  let bytes = left.reduce((sum, { progress }) => sum + (progress?.bytes ?? 0), 0);
-  return left.filter(({ progress }) => {
-    if (bytes <= mostBytes) return false;
-    bytes -= progress?.bytes ?? 0;
-    return true;
-  });
+const THE_NODE: Holder = { identity: NODE, tenant: NODE };
+
+function victimsOf<C extends Candidate>(
+  pieces: readonly Piece<C>[],
+  { lists, singles, bytes }: Omit<ViewLimits, 'viewBytes'>,
+): C[] {
+  const gone = new Set([
+    ...excess(
+      pieces.filter(({ item }) => !isSingle(item.key)),
+      lists,
+    ),
+    ...tooManySingles(
+      pieces.filter(({ item }) => isSingle(item.key)),
+      singles,
+    ),
+  ]);
+  const left = pieces.filter(({ item }) => !gone.has(item) && !isVital(item.key));
+  const weighed = left.map((piece) => ({ ...piece, weight: piece.item.progress?.bytes ?? 0 }));
+  return [...gone, ...excess(weighed, bytes)];
 }
+
+/**
+ * The kubelet and routers read single objects for many tenants. So the namespaces in which one client reads have equal
+ * shares too: a pod with thousands of ConfigMaps does not push out those of other tenants.
+ */
+function tooManySingles<C extends Candidate>(
+  pieces: readonly Piece<C>[],
+  { perIdentity, total }: ShareLimits,
+): C[] {
+  const byIdentity = new Map<string, Piece<C>[]>();
+  for (const piece of pieces) {
+    const { identity } = piece.holder;
+    const own = byIdentity.get(identity) ?? [];
+    byIdentity.set(identity, own);
+    own.push(piece);
+  }
+  const gone = new Set<C>();
+  for (const own of byIdentity.values()) {
+    if (own.length <= perIdentity) continue;
+    const byNamespace = own.map((piece) => ({ ...piece, holder: holderIn(piece.item.key.namespace) }));
+    for (const view of excess(byNamespace, { perIdentity, total: perIdentity })) gone.add(view);
+  }
+  const left = pieces.filter(({ item }) => !gone.has(item));
+  return [...gone, ...excess(left, { perIdentity, total })];
+}
+
+const holderIn = (namespace: string): Holder => ({
+  identity: namespace,
+  tenant: tenantOfNamespace(namespace),
+});

@@ -26,6 +26,8 @@ export interface FollowOptions {
   upstream: ConnectionState;
   /** The size limit of the view, in bytes of JSON. */
   mostBytes: number;
+  /** Counts the memory that the objects use. See Place in followed-shares.ts. */
+  resize(bytes: number): boolean;
   /** Decides whether a list may replace the objects of the view, see `WipeGuard`. */
   confirm(view: MemoryView, list: readonly ViewItem[], signal: AbortSignal): Promise<boolean>;
   /** Called when a complete list has been fetched. */
@@ -45,13 +47,15 @@ export async function follow(
   options: FollowOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, random, log, upstream, mostBytes, confirm, onRelist, onFollowing } = options;
+  const { clock, random, log, upstream, mostBytes, resize, confirm, onRelist, onFollowing } = options;
   const { resource } = view.key;
-  const checkSize = (bytes: number): void => {
-    if (bytes > mostBytes) throw new ViewTooLargeError(qualifiedName(resource), mostBytes);
-  };
   /** The size of the list that is being read. Checked for every object, so that a huge list is not read to its end. */
   let listedBytes = 0;
+  const checkSize = (bytes: number): void => {
+    if (bytes > mostBytes) throw new ViewTooLargeError(qualifiedName(resource), mostBytes);
+    // While a list is read, both it and the view that it replaces are in memory.
+    if (!resize(view.bytes + listedBytes)) throw new ViewTooLargeError(qualifiedName(resource), 'share');
+  };
   const mirror: Mirror<KubeObject, ViewItem> = {
     keep(object) {
       const item = itemOf(object, resource);
@@ -89,6 +93,7 @@ export async function follow(
     isFinal: (error) => isRefusal(error) || error instanceof ViewTooLargeError,
     onPhase(phase) {
       listedBytes = 0;
+      resize(view.bytes);
       view.followed = phase === 'watching';
       if (view.followed) onFollowing();
     },

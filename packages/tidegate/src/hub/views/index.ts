@@ -12,7 +12,7 @@
  * for the subscribers in one step. The API server becomes unreachable: the view stays as it is. It is reachable again:
  * the watch continues from the version of the view; if that is too old, a new list is turned into changes
  * (difference.ts), unless it would delete all pods of the node (wipe-guard.ts). The client leaves: five minutes later the
- * view is on disk only, and eviction.ts deletes the views that were not used for the longest time when there are too many.
+ * view is on disk only. followed-shares.ts limits what is followed for a client, and eviction.ts what is stored for it.
  *
  * The overlay. While no API server is reachable, the hub accepts some writes of the kubelet into its journal. The kubelet
  * must read back what it wrote, so `Views.overlay` puts the written object into every view of the node that contains it,
@@ -20,9 +20,14 @@
  * the write. The next event or list from the API server that contains the object replaces it, even if the resourceVersion
  * is the same as before, and clears the mark.
  */
-export { IdentityDroppedError, NothingStoredError, ViewTooLargeError } from './errors.ts';
+export {
+  IdentityDroppedError,
+  NothingStoredError,
+  TooManyWatchesError,
+  ViewTooLargeError,
+} from './errors.ts';
 export { exactBytes, itemOf, objectOf } from './item.ts';
 export { untilUpToDate } from './up-to-date.ts';
 export type { View, ViewChange, ViewItem, ViewKey } from './view.ts';
-export { SHARED } from './view-key.ts';
+export { isSingle, NODE, SHARED } from './view-key.ts';
 export { type HeldView, Views } from './views.ts';

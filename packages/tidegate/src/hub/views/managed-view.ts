@@ -1,6 +1,7 @@
 import type { Clock, ConnectionState, Logger } from '@tidegate/kube';
 import { NothingStoredError, ViewTooLargeError } from './errors.ts';
 import { type FollowOptions, follow } from './follow.ts';
+import type { Place } from './followed-shares.ts';
 import type { AcquiredClient } from './identity-clients.ts';
 import { MemoryView } from './memory-view.ts';
 import type { CompleteList } from './pages.ts';
@@ -12,7 +13,7 @@ import { idOf, SHARED } from './view-key.ts';
 /** Gets the client that a view is followed with. The view releases it when it is no longer followed. */
 export type AcquireClient = () => AcquiredClient;
 
-export interface ManagedViewOptions extends Omit<FollowOptions, 'onFollowing'> {
+export interface ManagedViewOptions extends Omit<FollowOptions, 'onFollowing' | 'resize'> {
   clock: Clock;
   /** Decides whether waiting for the first state makes sense. */
   upstream: ConnectionState;
@@ -23,6 +24,10 @@ export interface ManagedViewOptions extends Omit<FollowOptions, 'onFollowing'> {
   /** Called when a followed view sees that an object was deleted. */
   onGone(objectKey: string): void;
   onTooLarge(): void;
+  /** Returns the place of the view among the followed views of its client, or undefined if there is none. */
+  enter(): Place | undefined;
+  /** Called when the view has become idle, so that it may be evicted. */
+  onIdle(): void;
   /** Called when the view is not in use and nothing of it is stored, so that it can be removed. */
   onForgotten(): void;
 }
@@ -55,7 +60,7 @@ export class ManagedView {
   #loaded = false;
   #holders = 0;
   #usedAt: number;
-  #follower: { stop: AbortController; done: Promise<void> } | undefined;
+  #follower: { stop: AbortController; done: Promise<void>; place: Place } | undefined;
   #refusal: { why: Error; at: number } | undefined;
   #refusals = 0;
   #cancelTimer = (): void => {};
@@ -80,6 +85,11 @@ export class ManagedView {
   /** No client holds the view and it is not followed: it can be evicted. */
   get isIdle(): boolean {
     return this.#holders === 0 && this.#follower === undefined;
+  }
+
+  /** The view is still followed, although its last client has left. */
+  get isLingering(): boolean {
+    return this.#holders === 0 && this.#follower !== undefined;
   }
 
   get isFollowed(): boolean {
@@ -112,17 +122,30 @@ export class ManagedView {
     return { view, release };
   }
 
-  /** Keeps the view current from now on, if it is not followed already. The caller must hold it. */
-  follow(acquire: AcquireClient): void {
-    if (this.#follower !== undefined || this.#closed) return;
+  /**
+   * Keeps the view current from now on, if it is not followed already. The caller must hold it. Returns false if the client
+   * has too many followed views.
+   */
+  follow(acquire: AcquireClient): boolean {
+    if (this.#follower !== undefined || this.#closed) return true;
     const tooLarge = this.#refusal?.why instanceof ViewTooLargeError;
-    if (tooLarge && this.#options.clock.now() - this.#refusal!.at < TOO_LARGE_FOR_MS) return;
+    if (tooLarge && this.#options.clock.now() - this.#refusal!.at < TOO_LARGE_FOR_MS) return true;
+    const place = this.#options.enter();
+    if (place === undefined) return false;
     this.#cancelTimer();
     this.#refusal = undefined;
     const view = this.#open();
     this.#updateWaiters();
     const stop = new AbortController();
-    this.#follower = { stop, done: this.#follow(view, acquire, stop.signal) };
+    this.#follower = { stop, place, done: this.#follow(view, acquire, place, stop.signal) };
+    return true;
+  }
+
+  /** Stops following a view that no client holds, to make place for another. */
+  unfollow(): void {
+    if (!this.isLingering) return;
+    this.#cancelTimer();
+    this.#stopFollowing().then(() => this.#releaseIfIdle());
   }
 
   /**
@@ -237,7 +260,7 @@ export class ManagedView {
     this.#view.setUnavailable(this.#refusal?.why ?? offline);
   }
 
-  async #follow(view: MemoryView, acquire: AcquireClient, signal: AbortSignal): Promise<void> {
+  async #follow(view: MemoryView, acquire: AcquireClient, place: Place, signal: AbortSignal): Promise<void> {
     await this.#loading;
     if (signal.aborted) return;
     const { log, onGone, settledUpstream: upstream } = this.#options;
@@ -248,7 +271,8 @@ export class ManagedView {
     const unsubscribe = view.subscribe((changes) => {
       for (const { type, item } of changes) if (type === 'delete') onGone(item.key);
     });
-    const options = { ...this.#options, upstream, onFollowing };
+    const resize = (bytes: number): boolean => place.resize(bytes);
+    const options = { ...this.#options, upstream, onFollowing, resize };
     const refusal: unknown = await follow(view, client, options, signal).catch((error) => error);
     unsubscribe();
     if (refusal !== undefined && !signal.aborted) this.#refused(view, asError(refusal), acquire);
@@ -258,6 +282,7 @@ export class ManagedView {
   /** The API server refused the view, or it exceeded the size limit. `discardsCopy` decides what happens to the copy. */
   #refused(view: MemoryView, why: Error, acquire: AcquireClient): void {
     const { clock, log, onTooLarge } = this.#options;
+    this.#follower?.place.leave();
     this.#follower = undefined;
     this.#refusal = { why, at: clock.now() };
     this.#refusals++;
@@ -273,7 +298,7 @@ export class ManagedView {
       this.#record = undefined;
       view.clear();
     }
-    if (retries) this.#cancelTimer = clock.after(RETRY_SHARED_MS, () => this.follow(acquire));
+    if (retries) this.#cancelTimer = clock.after(RETRY_SHARED_MS, () => void this.follow(acquire));
     this.#releaseIfIdle();
   }
 
@@ -306,11 +331,13 @@ export class ManagedView {
     // That the view is too large must be remembered: `follow` would list all of it again.
     const isForgotten = this.#record === undefined && !(this.#refusal?.why instanceof ViewTooLargeError);
     if (isForgotten) this.#options.onForgotten();
+    else this.#options.onIdle();
   }
 
   async #stopFollowing(): Promise<void> {
     const follower = this.#follower;
     follower?.stop.abort();
+    follower?.place.leave();
     await follower?.done;
     if (this.#follower === follower) this.#follower = undefined;
   }

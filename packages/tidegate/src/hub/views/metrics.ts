@@ -6,6 +6,7 @@ export interface ViewCounters {
   readonly rejected: CounterMetric;
   readonly evicted: CounterMetric;
   readonly tooLarge: CounterMetric;
+  readonly unfollowed: CounterMetric;
 }
 
 export const viewCounters = (metrics: Metrics): ViewCounters => ({
@@ -18,12 +19,15 @@ export const viewCounters = (metrics: Metrics): ViewCounters => ({
     labels: ['resource'],
   }),
   evicted: metrics.counter('tidegate_hub_view_evictions_total', {
-    help: 'Views that the hub deleted because their number or size exceeded a limit.',
+    help: 'Views that the hub deleted because a client, or all clients together, exceeded a limit on their number or size.',
     labels: ['resource'],
   }),
   tooLarge: metrics.counter('tidegate_hub_view_too_large_total', {
-    help: 'Lists that the hub did not store because they exceed the size limit of a view.',
+    help: 'Lists that the hub did not store because they exceed the size limit of a view or of a client.',
     labels: ['resource'],
+  }),
+  unfollowed: metrics.counter('tidegate_hub_view_unfollowed_watches_total', {
+    help: 'Watches that the hub did not serve from a view because the client has used its share of followed views.',
   }),
 });
 

@@ -22,7 +22,11 @@ const page = (version: string, names: string[], next?: string): KubeList => {
 
 describe('PageAssembler', () => {
   const clock = new VirtualClock();
-  const assembler = () => new PageAssembler(clock, 1_000);
+  const assembler = () =>
+    new PageAssembler(clock, { perIdentity: 3_000, total: 6_000 }, (identity) => ({
+      identity,
+      tenant: identity,
+    }));
   const names = (list: ReturnType<PageAssembler['add']>) => list?.items.map((item) => item.key);
 
   it('returns the list when the last page has arrived', () => {
@@ -62,8 +66,19 @@ describe('PageAssembler', () => {
 
   it('drops pages that exceed the size limit', () => {
     const pages = assembler();
-    const many = Array.from({ length: 20 }, (_, i) => `widget-${i}`);
+    const many = Array.from({ length: 40 }, (_, i) => `widget-${i}`);
     pages.add(key(), undefined, page('7', many, 'one'));
     expect(pages.add(key(), 'one', page('7', ['b']))).toBeUndefined();
+  });
+
+  it('drops no pages of other clients for those of one', () => {
+    const pages = assembler();
+    pages.add(key('victim'), undefined, page('7', ['a'], 'one'));
+    for (let i = 0; i < 50; i++)
+      for (const identity of ['greedy', 'greedy too'])
+        pages.add(key(identity), undefined, page('7', ['b'], `of ${i}`));
+    expect(names(pages.add(key('victim'), 'one', page('7', ['c'])))).toEqual(['default/a', 'default/c']);
+    expect(pages.add(key('greedy'), 'of 0', page('7', ['c']))).toBeUndefined();
+    expect(names(pages.add(key('greedy'), 'of 49', page('7', ['c'])))).toEqual(['default/b', 'default/c']);
   });
 });

@@ -1,9 +1,10 @@
 import { type KubeList, type KubeObject, NODES, PODS, SECRETS } from '@tidegate/kube';
 import { answerJson, WIDGETS } from '@tidegate/kube/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TooManyWatchesError, ViewTooLargeError } from './errors.ts';
 import { objectOf } from './item.ts';
 import { bearer, keyOfView, ViewsRig } from './testing/views-rig.ts';
-import type { View } from './view.ts';
+import type { View, ViewKey } from './view.ts';
 
 const names = (view: View): string[] => [...view.items()].map((item) => item.key.slice(8)).sort();
 const soon = (): AbortSignal => new AbortController().signal;
@@ -25,7 +26,13 @@ const listOf = (version: string, ...items: KubeObject[]): KubeList => ({
 describe('Views', () => {
   let rig: ViewsRig;
   beforeEach(async () => {
-    rig = await new ViewsRig({ limits: { viewBytes: 5_000, lists: 3 } }).start();
+    rig = await new ViewsRig({
+      limits: {
+        viewBytes: 5_000,
+        lists: { perIdentity: 3, total: 6 },
+        bytes: { perIdentity: 6_000, total: 100_000 },
+      },
+    }).start();
   });
   afterEach(async () => {
     await rig.end();
@@ -216,13 +223,14 @@ describe('Views', () => {
     await shared.view.ready(soon());
   });
 
-  it('evicts the least recently used views when there are too many', async () => {
-    const kept = rig.views.find(keyOfView('a')) ?? rig.views.private(keyOfView('a'), bearer('a'));
-    for (const identity of ['b', 'c', 'd', 'e']) {
-      await rig.views.store(keyOfView(identity), listOf('101', widget('w', '101')));
+  it('evicts the least recently used views of a client that has too many, but none that is in use', async () => {
+    const selecting = (labelSelector: string): ViewKey => keyOfView(app, { labelSelector });
+    const kept = rig.views.private(selecting('a'), bearer('a'));
+    for (const selector of ['b', 'c', 'd', 'e', 'f']) {
+      await rig.views.store(selecting(selector), listOf('101', widget('w', '101')));
       await rig.clock.advance(1_000);
     }
-    expect(rig.views.describe().map(({ identity }) => identity)).toEqual(['a', 'd', 'e']);
+    expect(rig.views.describe().map(({ labelSelector }) => labelSelector)).toEqual(['a', 'd', 'e', 'f']);
     expect(await counted('tidegate_hub_view_evictions_total')).toBe(2);
     kept.release();
   });
@@ -351,6 +359,65 @@ describe('Views', () => {
       await rig.views.rememberObject(app, WIDGETS, widget('a', '105', { value: 1 }));
       const confirmed = await rig.views.covering(app, WIDGETS, 'default', 'a');
       expect(confirmed.result === 'found' && objectOf(confirmed.item).value).toBe(1);
+    });
+  });
+
+  describe('views of many clients', () => {
+    const greedy = 'sa:greedy:app:1';
+    const selected = (identity: string, i: number): ViewKey =>
+      keyOfView(identity, { labelSelector: `x!=${i}` });
+    const followed = (identity: string): number =>
+      rig.views.describe().filter((view) => view.identity === identity && view.state === 'following').length;
+
+    it('survive the lists of a client that stores many, also on disk', async () => {
+      await rig.views.store(keyOfView(app), listOf('110', widget('a', '105')));
+      await rig.views.rememberObject('node', SECRETS, { ...widget('s', '105'), kind: 'Secret' });
+      for (let i = 0; i < 30; i++)
+        for (const identity of [greedy, 'sa:greedy:app:2', 'sa:greedy:app:3'])
+          await rig.views.store(selected(identity, i), listOf('110', widget('a', '105')));
+      await rig.restart();
+      expect(rig.views.has(keyOfView(app))).toBe(true);
+      expect(rig.views.describe().filter(({ identity }) => identity.startsWith('sa:'))).toHaveLength(6);
+      expect((await rig.views.covering('node', SECRETS, 'default', 's')).result).toBe('found');
+    });
+
+    it('are followed up to a limit, and views without clients make place', async () => {
+      rig.server.put('a');
+      const held = [0, 1, 2].map((i) => rig.views.private(selected(greedy, i), bearer('one')));
+      await rig.until(() => followed(greedy) === 3);
+      expect(() => rig.views.private(selected(greedy, 3), bearer('one'))).toThrow(TooManyWatchesError);
+      const again = rig.views.private(selected(greedy, 0), bearer('one'));
+      const other = rig.views.private(selected(app, 3), bearer('two'));
+      await rig.until(() => followed(app) === 1);
+      held[1]!.release();
+      const instead = rig.views.private(selected(greedy, 3), bearer('one'));
+      await rig.until(() => instead.view.state === 'following' && followed(greedy) === 3);
+      expect(await counted('tidegate_hub_view_unfollowed_watches_total')).toBe(1);
+      for (const { release } of [...held, again, other, instead]) release();
+    });
+
+    it('are not limited while no API server is reachable', async () => {
+      for (let i = 0; i < 3; i++)
+        await rig.views.store(selected(greedy, i), listOf('110', widget('a', '105')));
+      await rig.views.store(keyOfView(app), listOf('110', widget('a', '105')));
+      const held = [0, 1, 2].map((i) => rig.views.private(selected(greedy, i), bearer('one')));
+      rig.upstream.turn(false);
+      const fourth = rig.views.private(selected(greedy, 4), bearer('one'));
+      await expect(fourth.view.ready(soon())).rejects.toThrow('unreachable');
+      for (const { release } of [...held, fourth]) release();
+    });
+
+    it('are not followed if their objects exceed what a client may use of the memory', async () => {
+      for (let i = 0; i < 10; i++) rig.server.put(`a-${i}`, { text: 'x'.repeat(200) });
+      const first = rig.views.private(selected(greedy, 0), bearer('one'));
+      await rig.until(() => first.view.state === 'following');
+      const second = rig.views.private(selected(greedy, 1), bearer('one'));
+      await expect(second.view.ready(soon())).rejects.toThrow(ViewTooLargeError);
+      const other = rig.views.private(selected(app, 1), bearer('two'));
+      await rig.until(() => other.view.state === 'following');
+      second.release();
+      first.release();
+      other.release();
     });
   });
 

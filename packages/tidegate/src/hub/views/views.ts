@@ -19,9 +19,11 @@ import {
   splitKey,
   statusOf,
 } from '@tidegate/kube';
+import type { Holder } from '../shares/index.ts';
 import { description, type ViewDescription } from './description.ts';
-import { IdentityDroppedError } from './errors.ts';
+import { IdentityDroppedError, TooManyWatchesError } from './errors.ts';
 import { DEFAULT_LIMITS, type ViewLimits, victims } from './eviction.ts';
+import { FollowedShares } from './followed-shares.ts';
 import { type AcquiredClient, IdentityClients } from './identity-clients.ts';
 import { itemOf, objectOf } from './item.ts';
 import { type AcquireClient, ManagedView, type ManagedViewOptions } from './managed-view.ts';
@@ -52,6 +54,8 @@ export interface ViewsOptions {
   nodeName: string;
   /** Opens a client for an identity. It is closed when no view of the identity is followed. */
   client(credentials: CredentialSource): KubeClient;
+  /** The tenant of an identity, by its key. */
+  holderOf(identity: string): Holder;
   upstream: ConnectionState;
   clock: Clock;
   random: Random;
@@ -93,6 +97,7 @@ export class Views {
   readonly #options: ViewsOptions;
   readonly #storage: ViewStorage;
   readonly #limits: ViewLimits;
+  readonly #shares: FollowedShares;
   readonly #clients: IdentityClients;
   readonly #guard: WipeGuard;
   readonly #counters: ViewCounters;
@@ -104,6 +109,8 @@ export class Views {
   readonly #groups = new Map<string, Set<ManagedView>>();
   readonly #release: (() => void)[];
   readonly #closing = new AbortController();
+  /** The next eviction, if one is due. */
+  #evicting: Promise<void> | undefined;
 
   private constructor(options: ViewsOptions, storage: ViewStorage) {
     const { node: client, nodeName, log, upstream, metrics } = options;
@@ -112,7 +119,10 @@ export class Views {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#clients = new IdentityClients(options.client);
     this.#counters = viewCounters(metrics);
-    this.#pages = new PageAssembler(options.clock, this.#limits.viewBytes);
+    this.#shares = new FollowedShares(this.#limits, options.holderOf);
+    const { viewBytes } = this.#limits;
+    const pageLimits = { perIdentity: viewBytes, total: 2 * viewBytes };
+    this.#pages = new PageAssembler(options.clock, pageLimits, options.holderOf);
     const onRejected = (key: ViewKey): void => this.#counters.rejected.inc(labelsOf(key));
     const knownUid = (): Promise<string | undefined> => this.#uidOfNode();
     this.#guard = wipeGuard({ client, nodeName, knownUid, log, onRejected });
@@ -140,7 +150,10 @@ export class Views {
     return this.#hold(sharedKey(resource), () => this.#acquireNodeClient());
   }
 
-  /** The view of one identity, which is followed with the credentials that the identity sent last. */
+  /**
+   * The view of one identity, which is followed with the credentials that the identity sent last. Throws TooManyWatchesError if
+   * the client has used its share.
+   */
   private(key: ViewKey, credentials: CredentialSource): HeldView {
     const { identity } = key;
     if (identity === NODE) return this.#hold(key, () => this.#acquireNodeClient());
@@ -261,9 +274,25 @@ export class Views {
   #hold(key: ViewKey, acquire: AcquireClient): HeldView {
     const managed = this.#get(key);
     const held = managed.hold();
-    managed.follow(acquire);
-    this.#inBackground(this.#evict());
+    if (!managed.follow(acquire) && !this.#followInstead(managed, acquire)) {
+      held.release();
+      this.#counters.unfollowed.inc({});
+      throw new TooManyWatchesError(qualifiedName(key.resource));
+    }
     return held;
+  }
+
+  /** Follows the view in place of views of the same tenant that no client holds, those of the same client first. */
+  #followInstead(managed: ManagedView, acquire: AcquireClient): boolean {
+    const { identity, tenant } = this.#options.holderOf(managed.key.identity);
+    const isOwn = ({ key }: ManagedView): number => (key.identity === identity ? 0 : 1);
+    const lingering = [...this.#views.values()]
+      .filter((view) => view.isLingering && this.#options.holderOf(view.key.identity).tenant === tenant)
+      .sort((a, b) => isOwn(a) - isOwn(b) || a.usedAt - b.usedAt);
+    return lingering.some((view) => {
+      view.unfollow();
+      return managed.follow(acquire);
+    });
   }
 
   async #store(key: ViewKey, list: CompleteList): Promise<Stored> {
@@ -277,7 +306,7 @@ export class Views {
     const size = existing?.progress?.size ?? 0;
     if (!(await this.#guard({ key, size }, list.items, this.#closing.signal))) return 'rejected';
     const shown = await this.#get(key).store(list);
-    await this.#evict();
+    await this.#evictSoon();
     return shown ? 'stored' : 'ahead';
   }
 
@@ -314,6 +343,11 @@ export class Views {
       onRelist: () => this.#counters.relists.inc(labels),
       onTooLarge: () => this.#counters.tooLarge.inc(labels),
       onGone: (objectKey) => this.#gone(key, objectKey),
+      enter: () => {
+        const bytes = this.#views.get(idOf(key))?.progress?.bytes ?? 0;
+        return this.#shares.enter(key, { bytes, online: upstream.online });
+      },
+      onIdle: () => this.#inBackground(this.#evictSoon()),
       onForgotten,
     };
   }
@@ -342,10 +376,20 @@ export class Views {
     this.#inBackground(this.forgetObject(identity, resource, namespace, name));
   }
 
+  /** Many views may become idle at once. One eviction serves all of them. */
+  #evictSoon(): Promise<void> {
+    this.#evicting ??= Promise.resolve().then(() => this.#evict());
+    return this.#evicting;
+  }
+
   async #evict(): Promise<void> {
-    for (const view of victims(this.#views.values(), this.#limits)) {
+    this.#evicting = undefined;
+    if (this.#closing.signal.aborted) return;
+    for (const view of victims(this.#views.values(), this.#limits, this.#options.holderOf)) {
+      // While the previous one was deleted, a client may have started to use this one.
+      if (!view.isIdle) continue;
       this.#counters.evicted.inc(labelsOf(view.key));
-      await this.#drop(view, new Error('the hub has too many views'));
+      await this.#drop(view, new Error('the client has too many views'));
     }
   }
 

@@ -37,13 +37,13 @@ describe('readTlsSecret with a valid Secret', () => {
       secret('cert', { ...forWildcard, certificate: `# a comment; }\n${forWildcard.certificate}\n-- rest` }),
     );
     expect(read.certificate).toBe(forWildcard.certificate);
-    expect(read.names).toEqual(['*.example.com', 'example.com']);
+    expect([...read.names]).toEqual(['*.example.com', 'example.com']);
     expect(read.secret).toBe('shop/cert');
     expect(read.fingerprint).toBe(readTlsSecret(secret('other', forWildcard)).fingerprint);
   });
 
   test.each([['kubernetes.io/tls'], ['Opaque'], [undefined]])('accepts the type %s', (type) => {
-    expect(readTlsSecret({ ...secret('cert', forA), type }).names).toEqual(['a.example.com']);
+    expect([...readTlsSecret({ ...secret('cert', forA), type }).names]).toEqual(['a.example.com']);
   });
 });
 
@@ -98,6 +98,10 @@ describe('readTlsSecret with an invalid Secret', () => {
     ['tls.key does not match the first certificate in tls.crt', { ...forA, key: forWildcard.key }],
     ['tls.key does not match the first certificate in tls.crt', { ...forA, key: rsa(2048) }],
     ['tls.key has 1024 bits; at least 2048 are required', { ...forA, key: rsa(1024) }],
+    [
+      'tls.crt is for 1001 names, more than 1000',
+      authority.issue(Array.from({ length: 1_001 }, (_, i) => `h${i}.example.com`)),
+    ],
     ['tls.crt contains 17 certificates, more than 16', { ...forA, certificate: forA.certificate.repeat(17) }],
   ])('reports: %s', (message, pair) => {
     expect(() => readTlsSecret(secret('cert', pair))).toThrow(new RegExp(`^${message}$`));

@@ -14,7 +14,7 @@ import type { Certificate, HostName } from '../model.ts';
 /** A valid certificate with its key. */
 export interface TlsSecret extends Pick<Certificate, 'secret' | 'certificate' | 'key' | 'fingerprint'> {
   /** DNS names in the subject alternative name. */
-  readonly names: readonly HostName[];
+  readonly names: ReadonlySet<HostName>;
   /** Milliseconds since the epoch, like `notAfter`. */
   readonly notBefore: number;
   readonly notAfter: number;
@@ -27,6 +27,8 @@ export class InvalidSecretError extends Error {
 
 const TYPES: readonly (string | undefined)[] = ['kubernetes.io/tls', 'Opaque', undefined];
 const MAX_CHAIN_LENGTH = 16;
+/** Public authorities issue certificates with 100 names. Each name is looked up for each Ingress with the Secret. */
+const MAX_NAMES = 1_000;
 /** OpenSSL in Debian rejects smaller keys (security level 2). */
 const MIN_RSA_BITS = 2048;
 /** A handshake takes CPU time of the router, which all tenants share: eight times as much for twice the bits. */
@@ -68,7 +70,7 @@ export function readTlsSecret(secret: Secret): TlsSecret {
 
 /** Whether clients of the host accept the certificate. */
 export const isFor = ({ names }: TlsSecret, host: HostName): boolean =>
-  names.includes(host) || names.includes(wildcardOf(host) ?? '');
+  names.has(host) || names.has(wildcardOf(host) ?? '');
 
 function field({ data }: Secret, name: string): string {
   const encoded = ownField(data, name);
@@ -130,10 +132,12 @@ function parseKey(pem: string): KeyObject {
 }
 
 /** Node quotes names that contain a separator. Such names are not valid host names and are left out. */
-function dnsNames({ subjectAltName = '' }: X509Certificate): HostName[] {
+function dnsNames({ subjectAltName = '' }: X509Certificate): Set<HostName> {
   const names = subjectAltName
     .split(', ')
     .flatMap((entry) => (entry.startsWith('DNS:') ? [writtenHost(entry.slice('DNS:'.length))] : []))
-    .filter((name) => name !== undefined && name !== '');
-  return [...new Set(names)] as HostName[];
+    .filter((name): name is HostName => name !== undefined && name !== '');
+  if (names.length > MAX_NAMES)
+    throw new InvalidSecretError(`tls.crt is for ${names.length} names, more than ${MAX_NAMES}`);
+  return new Set(names);
 }

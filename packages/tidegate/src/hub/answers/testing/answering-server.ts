@@ -58,6 +58,9 @@ export class AnsweringServer {
     return response;
   }
 
+  /** Counts what waits for a client. */
+  queued: (bytes: number) => boolean = () => true;
+
   async close(): Promise<void> {
     this.stop.abort();
     this.projections.close();
@@ -69,7 +72,8 @@ export class AnsweringServer {
   async #answer(exchange: Exchange, view: View, chain: () => Chain): Promise<void> {
     const { searchParams: query } = new URL(exchange.request.url ?? '', this.url);
     const representation = negotiate(exchange.request.headers.accept);
-    const context = { clock: this.clock, signal: this.stop.signal };
+    const queued = (bytes: number): boolean => this.queued(bytes);
+    const context = { clock: this.clock, signal: this.stop.signal, queued };
     const hold = this.projections.hold(view, chain, readSelection('', query));
     try {
       if (isWatch(query)) await answerWatch(exchange, hold, watchOptions(query), representation, context);

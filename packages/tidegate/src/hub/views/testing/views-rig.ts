@@ -77,6 +77,7 @@ export class ViewsRig {
       node: this.#node,
       nodeName: 'edge',
       client: (credentials) => this.#client(credentials),
+      holderOf: (identity) => ({ identity, tenant: identity.split(':')[1] ?? identity }),
       upstream: this.upstream,
       clock: this.clock,
       random: () => 0.5,
