@@ -43,7 +43,7 @@ describe('tidegate install', () => {
     expect(code).toBe(0);
     const kinds = parseAllDocuments(stdout).map((document) => document.toJS().kind);
     expect(kinds[0]).toBe('Namespace');
-    expect(kinds.at(-1)).toBe('Deployment');
+    expect(kinds.at(-1)).toBe('MutatingWebhookConfiguration');
     expect(await exists(NAMESPACES, NAMESPACE)).toBe(false);
   });
 

@@ -48,11 +48,7 @@ export const hubInstallCommand = (): Command =>
       'other kubeconfig files to point to the hub, for example that of kube-proxy',
       [],
     )
-    .option(
-      '--hub-option <option...>',
-      'options of tidegate hub, for example --hub-option=--lb-mode=priority',
-      [],
-    )
+    .option('--hub-option <option...>', 'options of the hub, for example --hub-option=--lb-mode=priority', [])
     .option('--admin-url <url>', 'admin address of the hub', 'http://127.0.0.1:10267')
     .option('--timeout <duration>', 'maximum time to wait for the hub', parseDuration, 120_000)
     .addHelpText(

@@ -14,8 +14,7 @@
  * `withdraw` (withdraw.ts) sets the API server again in the files as they are now, because the kubelet may have renewed its
  * certificate meanwhile.
  */
-export { type EnrollOptions, enroll } from './enroll.ts';
-export { EnrollError } from './error.ts';
+export { enroll } from './enroll.ts';
 export { type Layout, layoutIn } from './files.ts';
 export { ownUpstream } from './own-upstream.ts';
 export { planEnrollment } from './plan.ts';
