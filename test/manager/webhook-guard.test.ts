@@ -1,4 +1,5 @@
 /** What the account of the webhook can do to webhook configurations: with it, an attacker could see and change every request. */
+import { readdirSync } from 'node:fs';
 import {
   ApiStatusError,
   fixedCredential,
@@ -79,7 +80,12 @@ beforeAll(async () => {
   admin = new KubeClient(config);
   port = await reservePort();
   url = `https://127.0.0.1:${port}`;
-  await kubectl.run(`apply --server-side -f ${DEPLOY}/crds -f ${DEPLOY}/manager.yaml`);
+  await kubectl.run(`apply --server-side -k ${DEPLOY}/crds`);
+  // Everything but the webhook configurations, which the tests apply themselves.
+  const all = readdirSync(`${DEPLOY}/base`).filter((name) => !/^(kustomization|webhooks)/.test(name));
+  const isFirst = (name: string): boolean => name.startsWith('namespace');
+  const files = [...all.filter(isFirst), ...all.filter((name) => !isFirst(name))];
+  await kubectl.run(`apply --server-side ${files.map((name) => `-f ${DEPLOY}/base/${name}`).join(' ')}`);
   const authorization = await authorizationOf(admin, 'tidegate-admission');
   account = new KubeClient({ ...config, credentials: fixedCredential({ authorization }) });
 });

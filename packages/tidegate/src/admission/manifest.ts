@@ -2,7 +2,7 @@ import type { KubeObject } from '@tidegate/kube';
 import { configurations, type Endpoint } from './configuration.ts';
 import { admissionRules, type RuleSources } from './rules/index.ts';
 
-/** The Service in deploy/manager.yaml. */
+/** The Service in deploy/chart/templates/admission.yaml. */
 const ENDPOINT: Endpoint = {
   service: { namespace: 'tidegate-system', name: 'tidegate-webhook', port: 443 },
 };

@@ -1,10 +1,11 @@
 /**
- * Removes Tidegate. The order matters: webhooks first, because they would block changes without a manager; then the custom
+ * Removes Tidegate. The order matters: webhooks first, because they refuse to delete pools with nodes, and would block
+ * changes without a manager; then the custom
  * resources, while the controllers can still clean up; then the manager; then what is left, without waiting for finalizers
  * that no controller would remove any more.
  */
-import { type Clock, isNotFound, type KubeClient, PODS, type Resource, sleep } from '@tidegate/kube';
-import { ROUTER_LABEL } from '../api/index.ts';
+import { type Clock, isNotFound, type KubeClient, NODES, PODS, type Resource, sleep } from '@tidegate/kube';
+import { DESIRED_NODE_POOL_LABEL, NODE_POOL_LABEL, ROUTER_LABEL } from '../api/index.ts';
 import { deleteNamed } from './apply-plan.ts';
 import { INVENTORY_NAME, type ObjectName, textOf } from './inventory.ts';
 import { customObjects } from './losses.ts';
@@ -29,7 +30,6 @@ const POLL_MS = 300;
 export async function removeAll(client: KubeClient, options: RemoveOptions): Promise<void> {
   const { objects, namespace, keepCrds, signal, onStep } = options;
   const isKind = (kind: string) => (name: ObjectName) => name.kind === kind;
-  if (!keepCrds) await deleteCustomObjects(client, options);
   onStep('deleting the webhook configurations');
   for (const kind of ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'])
     await deleteNamed(
@@ -37,6 +37,7 @@ export async function removeAll(client: KubeClient, options: RemoveOptions): Pro
       { apiVersion: 'admissionregistration.k8s.io/v1', kind, name: WEBHOOK_CONFIGURATION },
       signal,
     );
+  if (!keepCrds) await deleteCustomObjects(client, options);
   onStep('stopping the manager');
   for (const name of objects.filter(isKind('Deployment'))) await deleteNamed(client, name, signal);
   await untilStopped(client, options);
@@ -59,6 +60,7 @@ async function deleteCustomObjects(
   const deadline = clock.now() + timeoutMs;
   for (const { resource, kind, objects } of await customObjects(client, signal)) {
     if (objects.length === 0) continue;
+    if (resource.resource === 'nodepools') await emptyPools(client, signal, onStep);
     onStep(`deleting ${objects.length} ${kind}`);
     for (const { metadata } of objects)
       await ignoreNotFound(
@@ -75,6 +77,22 @@ async function deleteCustomObjects(
       }
       await sleep(clock, POLL_MS, signal);
     }
+  }
+}
+
+/** A pool with nodes is not deleted. The manager takes back what it has written to nodes that leave their pool. */
+async function emptyPools(
+  client: KubeClient,
+  signal: AbortSignal,
+  onStep: RemoveOptions['onStep'],
+): Promise<void> {
+  const labels = [NODE_POOL_LABEL, DESIRED_NODE_POOL_LABEL];
+  const { items } = await client.list(NODES, { signal });
+  for (const { metadata } of items) {
+    if (!labels.some((label) => metadata.labels?.[label] !== undefined)) continue;
+    onStep(`removing node ${metadata.name} from its pool`);
+    const patch = { metadata: { labels: Object.fromEntries(labels.map((label) => [label, null])) } };
+    await ignoreNotFound(client.patch(NODES, { name: metadata.name ?? '' }, 'merge', patch, { signal }));
   }
 }
 

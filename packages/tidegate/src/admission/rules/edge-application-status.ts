@@ -9,7 +9,7 @@ import type { AdmissionResult, UserInfo } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
 import { authorOf, type PermissionSources, textOfTarget, unlessUnreachable } from './author-permissions.ts';
 
-/** The account of the part of the manager that writes the status, see deploy/manager.yaml. */
+/** The account of the part of the manager that writes the status, see deploy/chart/templates/apps.yaml. */
 const WRITER = `system:serviceaccount:${SYSTEM_NAMESPACE}:tidegate-apps`;
 /** Its members may do everything in every cluster. */
 const ADMINISTRATORS = 'system:masters';

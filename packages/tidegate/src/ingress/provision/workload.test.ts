@@ -43,7 +43,7 @@ describe('objectsFor', () => {
 
   test('has the labels and ports that the network policy in deploy limits', async () => {
     const text = await readFile(
-      new URL('../../../../../deploy/network-policy.yaml', import.meta.url),
+      new URL('../../../../../deploy/base/network-policy.yaml', import.meta.url),
       'utf8',
     );
     const policy = parseAllDocuments(text)
