@@ -11,6 +11,7 @@ import {
   EDGE_APPLICATION_NAMESPACE_LABEL,
   EDITION_LABEL,
   HOST_NETWORK_LABEL,
+  HUB_VERSION_ANNOTATION,
   INGRESS_CLASS_ANNOTATION,
   MADE_FROM_ANNOTATION,
   MAX_BODY_SIZE_ANNOTATION,
@@ -248,6 +249,14 @@ const ANNOTATIONS: readonly Omit<NameReference, 'type'>[] = [
     values: 'comma-separated IP addresses and ranges, for example 192.0.2.0/24',
     meaning: 'The addresses that serving certificates of the nodes in the pool may contain.',
     setBy: 'user',
+    dialect: 'tidegate',
+  },
+  {
+    name: HUB_VERSION_ANNOTATION,
+    kinds: ['Node'],
+    values: 'a version, for example 0.2.0',
+    meaning: 'The version of the hub on the node. `tidegate check` and `tidegate upgrade` read it.',
+    setBy: 'tidegate',
     dialect: 'tidegate',
   },
   {
