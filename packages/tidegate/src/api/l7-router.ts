@@ -19,7 +19,13 @@ import {
 } from './schema.ts';
 
 /** Capacity of a router. When it is exceeded, the class gets another router. */
-export type RouterCapacity = { maxHosts?: number; maxRules?: number };
+export type RouterCapacity = {
+  maxHosts?: number;
+  maxRules?: number;
+  maxCertificates?: number;
+  maxUpstreams?: number;
+  maxBytes?: number;
+};
 
 /** Settings for provisioners that run routers as Deployments. */
 export type RouterWorkload = {
@@ -178,6 +184,9 @@ const spec = object(
     capacity: object('Capacity of the router. When it is exceeded, the class gets another router.', {
       maxHosts: integer('Maximum number of hosts.', { minimum: 1 }),
       maxRules: integer('Maximum number of paths and default backends of all hosts.', { minimum: 1 }),
+      maxCertificates: integer('Maximum number of hosts with a certificate.', { minimum: 1 }),
+      maxUpstreams: integer('Maximum number of different backends.', { minimum: 1 }),
+      maxBytes: integer('Maximum size of the names of hosts, paths and backends.', { minimum: 1 }),
     }),
     hosts: list(
       'Hosts that were placed on the router. If absent, the router serves all hosts of its classes. Rules without a host are on every router.',

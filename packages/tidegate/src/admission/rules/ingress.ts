@@ -7,8 +7,9 @@ import {
   isBeingDeleted,
   type KubeObject,
 } from '@tidegate/kube';
-import { INGRESS_CLASS_ANNOTATION, INGRESS_CONTROLLER_PREFIX } from '../../api/index.ts';
+import { INGRESS_CLASS_ANNOTATION } from '../../api/index.ts';
 import { classNameOf, type IngressProblem } from '../../ingress/compile/index.ts';
+import type { ProvisionerRegistry } from '../../ingress/provisioners/index.ts';
 import type { AdmissionResult } from '../review.ts';
 import type { AdmissionRule, MatchCondition } from '../rule.ts';
 import { type ExistingObjects, problemsIfCreated } from './ingress-problems.ts';
@@ -34,6 +35,7 @@ const NOT_CHECKED: IngressProblem['reason'] = 'NoEndpoints';
 
 export interface IngressSources extends ExistingObjects {
   readonly classes: Pick<Cache<IngressClass>, 'get' | 'list'>;
+  readonly provisioners: Pick<ProvisionerRegistry, 'forController'>;
 }
 
 /**
@@ -48,7 +50,7 @@ export const ingressRule = (sources: IngressSources, now: () => number): Admissi
   operations: ['CREATE', 'UPDATE'],
   // Routers tolerate invalid Ingresses. The webhook only reports problems earlier.
   failurePolicy: 'Ignore',
-  matchConditions: () => [classIsOneOf(sources.classes.list().filter(isOurs))],
+  matchConditions: () => [classIsOneOf(sources.classes.list().filter((each) => isOurs(each, sources)))],
   evaluate({ object, oldObject, namespace, name }): AdmissionResult {
     if (!object || isBeingDeleted(object) || isSame(object, oldObject)) return {};
     // With generateName, the API server has not chosen the name yet.
@@ -69,8 +71,8 @@ export const ingressRule = (sources: IngressSources, now: () => number): Admissi
   },
 });
 
-const isOurs = ({ spec }: IngressClass): boolean =>
-  spec?.controller?.startsWith(INGRESS_CONTROLLER_PREFIX) ?? false;
+const isOurs = ({ spec }: IngressClass, { provisioners }: IngressSources): boolean =>
+  provisioners.forController(spec?.controller ?? '') !== undefined;
 
 const ANNOTATION = JSON.stringify(INGRESS_CLASS_ANNOTATION);
 /** The same as `classNameOf`, in CEL. */
@@ -93,7 +95,7 @@ const isSame = (object: KubeObject, old: KubeObject | null | undefined): boolean
 function problemsOf(ingress: Ingress, sources: IngressSources, now: number): readonly IngressProblem[] {
   const className = classNameOf(ingress);
   const ingressClass = className === undefined ? undefined : sources.classes.get(className);
-  if (className === undefined || ingressClass === undefined || !isOurs(ingressClass)) return [];
+  if (className === undefined || ingressClass === undefined || !isOurs(ingressClass, sources)) return [];
   return problemsIfCreated(ingress, className, sources, now).filter(({ reason }) => reason !== NOT_CHECKED);
 }
 

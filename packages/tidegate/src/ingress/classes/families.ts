@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ClassProblem, ResolvedClass } from './resolve.ts';
 import type { ClassSettings } from './settings.ts';
 
@@ -46,6 +47,8 @@ export function familiesOf(
     else if (family.driver === each.driver) {
       const settings = each.settings && family.settings;
       families.set(own.key, { ...family, settings, classNames: [...family.classNames, each.name] });
+      if (settings !== undefined && !isDeepStrictEqual(settings, each.settings))
+        problems.set(each.name, [...each.problems, ignoredParameters(each.name, family)]);
     } else {
       const message = `sharedAddress ${own.name} is used by IngressClass ${family.classNames[0]} with the data plane ${family.driver}, not ${each.driver}. Nothing is provisioned for this class: choose another sharedAddress.`;
       problems.set(each.name, [...each.problems, { reason: 'AddressConflict', message }]);
@@ -55,6 +58,11 @@ export function familiesOf(
   }
   return { families, problems };
 }
+
+const ignoredParameters = (name: string, { name: address, classNames }: Family): ClassProblem => ({
+  reason: 'ParametersIgnored',
+  message: `The parameters of IngressClass ${name} are ignored, because IngressClass ${classNames[0]} has sharedAddress ${address} for longer. Write the same parameters, or choose another sharedAddress.`,
+});
 
 /** The family that the class would be in without any other class. */
 function ownFamily(

@@ -35,6 +35,8 @@ export interface CompilerOptions {
    * the oldest Ingress that names it.
    */
   readonly claimsRequired?: boolean;
+  /** Whether Ingresses of classes with this controller are compiled. Default: those of Tidegate's own controllers. */
+  readonly isOurs?: (controller: string) => boolean;
   /** Explains in the outcome of an Ingress why its namespace has no claim to a host. */
   readonly explain?: Explain;
   /** Milliseconds since the epoch. */
@@ -96,10 +98,11 @@ export class Compiler {
     this.#owners = new HostOwners(options.classNames, options.claimsRequired === true, options.explain);
     this.#hosts = new HostTable(this.#servedHosts, this.#owners);
     this.#certificates = new CertificateTable(this.#hosts, this.#servedHosts);
-    this.#ingresses = new IngressSet(options.classNames, {
-      added: (ingress) => this.#added(ingress),
-      removed: (ingress) => this.#removed(ingress),
-    });
+    const follower = {
+      added: (ingress: IngressFacts) => this.#added(ingress),
+      removed: (ingress: IngressFacts) => this.#removed(ingress),
+    };
+    this.#ingresses = new IngressSet(options.classNames, follower, options.isOurs);
     this.#inputs = {
       HostClaim: {
         put: (object) => this.#ownerChanged(this.#owners.put(object)),

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Ingress, type IngressClass, keyOf } from '@tidegate/kube';
-import { INGRESS_CONTROLLER_PREFIX } from '../../api/index.ts';
+import { isBuiltIn } from '../provisioners/index.ts';
 import { classNameOf } from './class-name.ts';
 import { type IngressFacts, readIngress } from './ingress-facts.ts';
 
@@ -14,13 +14,19 @@ interface Follower {
 export class IngressSet {
   readonly #classNames: readonly string[];
   readonly #follower: Follower;
+  readonly #isOurs: (controller: string) => boolean;
   /** By key. */
   readonly #ingresses = new Map<string, { className: string; facts: IngressFacts }>();
   /** Names of classes whose IngressClass has a controller that is not one of Tidegate. */
   readonly #foreign = new Set<string>();
 
-  constructor(classNames: readonly string[], follower: Follower) {
+  constructor(
+    classNames: readonly string[],
+    follower: Follower,
+    isOurs: (controller: string) => boolean = isBuiltIn,
+  ) {
     this.#classNames = classNames;
+    this.#isOurs = isOurs;
     this.#follower = follower;
   }
 
@@ -57,7 +63,7 @@ export class IngressSet {
   }
 
   putClass({ metadata, spec }: IngressClass): void {
-    const isOurs = spec?.controller === undefined || spec.controller.startsWith(INGRESS_CONTROLLER_PREFIX);
+    const isOurs = spec?.controller === undefined || this.#isOurs(spec.controller);
     this.#setForeign(`${metadata.name}`, !isOurs);
   }
 

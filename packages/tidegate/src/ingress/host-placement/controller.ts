@@ -13,6 +13,7 @@ import type { ClassSettings } from '../classes/settings.ts';
 import type { IngressContext } from '../context.ts';
 import type { HostName } from '../model.ts';
 import type { FamilyRoutes } from './family-routes.ts';
+import { allocate } from './fixed-addresses.ts';
 import { NewestRouters } from './newest-routers.ts';
 import { planHostPlacement } from './plan.ts';
 import { compareNames, isServing, placedFamilyOf, routerName, routerObject } from './router-object.ts';
@@ -142,8 +143,13 @@ export function hostPlacementController(
     const newFirst = plan.routers.toSorted(
       (a, b) => Number(known.has(a.name)) - Number(known.has(b.name)) || compareNames(a, b),
     );
+    const siblings = plan.routers.toSorted(compareNames).map(({ name }) => ({
+      name,
+      workload: known.get(name)?.spec.workload,
+    }));
+    const allocated = allocate(settings.fixed, siblings);
     for (const planned of newFirst) {
-      const object = routerObject(planned, family, settings);
+      const object = routerObject(planned, family, settings, allocated.get(planned.name) ?? {});
       if (isAsWritten(known.get(planned.name), object)) continue;
       newest.wrote(await applier.apply(object, { resource: L7_ROUTERS, signal }));
     }

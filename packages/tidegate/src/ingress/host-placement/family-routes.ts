@@ -33,7 +33,14 @@ export class FamilyRoutes {
 
   constructor(classNames: readonly string[], now: () => number, explain: Explain) {
     this.classNames = classNames;
-    this.#compiler = new Compiler({ classNames, claimsRequired: true, explain, now });
+    this.#compiler = new Compiler({
+      classNames,
+      claimsRequired: true,
+      // Only classes of known provisioners have a family.
+      isOurs: () => true,
+      explain,
+      now,
+    });
   }
 
   put<K extends FamilyKind>(kind: K, object: Inputs[K]): void {

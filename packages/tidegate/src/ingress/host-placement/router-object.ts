@@ -9,6 +9,7 @@ import {
 } from '../../api/index.ts';
 import { classFamilyKey, type Family, sharedFamilyKey } from '../classes/index.ts';
 import type { ClassSettings } from '../classes/settings.ts';
+import type { Allocated } from './fixed-addresses.ts';
 import type { PlannedRouter } from './plan.ts';
 
 /** The name of a router is also the value of a label. */
@@ -27,8 +28,10 @@ export function routerName(family: string, number: number): string {
 export function routerObject(
   { hosts, leaving, name }: PlannedRouter,
   { classNames, driver, shared, name: address }: Family,
-  { capacity, pool, workload }: ClassSettings,
+  { capacity, pool, workload: common, parameters }: ClassSettings,
+  allocated: Allocated,
 ): L7Router {
+  const workload = { ...common, ...allocated };
   const [ingressClassName = '', ...sharedWith] = classNames;
   const spec: L7RouterSpec = {
     ingressClassName,
@@ -39,6 +42,7 @@ export function routerObject(
     hosts: [...hosts],
     ...(leaving.length > 0 && { leaving: [...leaving] }),
     ...(Object.keys(workload).length > 0 && { workload }),
+    ...(parameters !== undefined && { parameters: { ...parameters } }),
   };
   return {
     apiVersion: apiVersionOf(L7_ROUTERS.group, L7_ROUTERS.version),

@@ -6,14 +6,10 @@ import type { ParameterSchema } from './parameters.ts';
 import type { RouterSnapshot } from './snapshot.ts';
 
 /**
- * A kind of load balancers. Every method is level-triggered: the manager calls it again after a change, a failure, a
- * restart, and from time to time, so a call must find out itself what is already done. Calls for one router never
- * overlap; calls for different routers do.
- *
- * An error that a method throws is reported in the conditions of the L7Router, word for word, and the call is repeated
- * with a growing delay. So its message says what is wrong and what to do, and contains no secrets.
+ * What is known about a kind of load balancers without its program: enough to accept classes, to check their parameters
+ * and to place hosts.
  */
-export interface Provisioner {
+export interface ProvisionerProfile {
   /** The canonical name, `spec.controller` of its classes, for example `tidegate.io/nginx`. */
   readonly controller: string;
   /** Other values of `spec.controller` with the same meaning, for example `kubernetes.io/nginx`. */
@@ -27,17 +23,43 @@ export interface Provisioner {
   /** Its own parameters, besides those that all provisioners have. Checked before the provisioner sees them. */
   readonly parameters: ParameterSchema;
   readonly programming: Programming;
+  /** Parameters of classes that do not set them, for each value of `spec.controller`. */
+  readonly defaults?: (controller: string) => Readonly<Record<string, string>>;
+}
+
+/**
+ * A kind of load balancers. Every method is level-triggered: the manager calls it again after a change, a failure, a
+ * restart, and from time to time, so a call must find out itself what is already done. Calls for one router never
+ * overlap; calls for different routers do.
+ *
+ * An error that a method throws is reported in the conditions of the L7Router, word for word, and the call is repeated
+ * with a growing delay. So its message says what is wrong and what to do, and contains no secrets.
+ */
+export interface Provisioner extends ProvisionerProfile {
   /** Which endpoints `snapshot.upstreams` has. Default: `pods`. */
   endpointsOf?(router: L7Router): 'pods' | 'nodePorts';
   /** Creates or updates the load balancer, without routes. */
   ensure(router: L7Router, context: ProvisionContext, signal: AbortSignal): Promise<Ensured>;
-  /** Deletes the load balancer. Resolves when nothing is left, also if there never was anything. */
-  remove(router: L7Router, context: ProvisionContext, signal: AbortSignal): Promise<void>;
+  /**
+   * Deletes the load balancer. `gone`: nothing is left, also if there never was anything. Otherwise it is called again
+   * after `againAfterMs`.
+   */
+  remove(router: L7Router, context: ProvisionContext, signal: AbortSignal): Promise<Removed>;
   /**
    * Only for `programming: 'manager'`: makes the load balancer serve exactly the snapshot. Called after `ensure` has
-   * resolved for the current generation of the router.
+   * returned `ready`.
    */
   reconcile?(router: L7Router, snapshot: RouterSnapshot, signal: AbortSignal): Promise<Reconciled>;
+  /** Cleans up after a router that has disappeared without `remove`, because a user removed its finalizer. */
+  forget?(router: string, signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Throw it if another attempt is pointless until the router or the settings of the manager change, for example because the
+ * administrator does not allow the router. The message becomes a condition.
+ */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError';
 }
 
 /** Who programs routes: an agent beside the data plane, the manager, or another program. */
@@ -75,6 +97,12 @@ export interface Ensured {
   readonly message?: string;
   readonly loadBalancer?: LoadBalancer;
   /** Call `ensure` again after this time, for example to see whether the load balancer has been created. */
+  readonly againAfterMs?: number;
+}
+
+export interface Removed {
+  readonly gone: boolean;
+  /** If it is not gone. Without it, the next change of an object that the provisioner watches causes the next call. */
   readonly againAfterMs?: number;
 }
 

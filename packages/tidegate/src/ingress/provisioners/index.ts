@@ -21,7 +21,9 @@
  *      `status.failedHosts` and the condition Ready, and then the addresses appear in the status of Ingresses.
  *   5. The L7Router is deleted: the manager calls `remove` until it resolves, and removes the finalizer.
  */
-export type { Capability } from './capabilities.ts';
+export { BUILT_IN, COMMON_PARAMETERS, isBuiltIn } from './built-in.ts';
+export { CAPABILITIES, type Capability } from './capabilities.ts';
+export { checkParameters, durationMs, type Parameters, sizeProblem } from './check-parameters.ts';
 export type {
   Capacity,
   Ensured,
@@ -30,7 +32,11 @@ export type {
   Programming,
   ProvisionContext,
   Provisioner,
+  ProvisionerProfile,
   Reconciled,
+  Removed,
 } from './contract.ts';
+export { RefusedError } from './contract.ts';
 export type { ParameterRule, ParameterSchema } from './parameters.ts';
+export { isImplemented, ProvisionerRegistry } from './registry.ts';
 export type { RouterSnapshot } from './snapshot.ts';

@@ -8,8 +8,14 @@ import {
 } from '../../api/index.ts';
 import type { ClassTable } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
-import { type ProvisionedObjects, workloadName, workloadOf } from '../provision/index.ts';
-import { isReady, RouterPods, routerOf } from './router-pods.ts';
+import {
+  isReady,
+  type ProvisionedObjects,
+  type RouterPods,
+  routerOf,
+  workloadName,
+  workloadOf,
+} from '../provision/index.ts';
 
 /**
  * Writes the address of a router to an annotation of the nodes that it runs on, in the format of Kuryr, for clients that
@@ -19,11 +25,11 @@ export function nodeAnnotationController(
   context: IngressContext,
   classes: ClassTable,
   provisioned: ProvisionedObjects,
+  pods: RouterPods,
 ): Controller {
   const { client, informers } = context;
   const nodes = informers.for(NODES);
   const routers = informers.for(L7_ROUTERS);
-  const pods = new RouterPods(context);
   const applier = new Applier(client, INGRESS_FIELD_MANAGER);
 
   async function reconcile(name: string, signal: AbortSignal): Promise<void> {
