@@ -25,6 +25,7 @@ export {
   type ObservedPolicy,
   type PolicyTarget,
   type Rule,
+  type Wanted,
 } from './state.ts';
 export { type Step, stepText } from './step.ts';
 export { type Routes, type WantedOptions, wantedOf } from './wanted.ts';

@@ -11,6 +11,12 @@ export const WILDCARD_REDIRECT: FailedHost = {
     'Name each host, or set the annotation tidegate.io/ssl-redirect to "false".',
 };
 
+export const NO_STORE: FailedHost = {
+  reason: 'CertificateStoreMissing',
+  message:
+    'The host is not served over HTTPS, because there is no certificate store. The administrator has to provide Barbican, or to start the manager with --octavia-certificates and set the parameter certificates of the class to local.',
+};
+
 export const TOO_LONG: FailedHost = {
   reason: 'RuleTooLong',
   message:

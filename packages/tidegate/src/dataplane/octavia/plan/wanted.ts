@@ -4,7 +4,7 @@ import type { FailedHost, RouterSnapshot } from '../../../ingress/provisioners/i
 import { certificateNames, certificateProblems } from './certificates.ts';
 import { backendOf } from './members.ts';
 import { compareKeys, keyText, rulesOf } from './policy-key.ts';
-import { refusalOf, TOO_LONG, WILDCARD_REDIRECT } from './refusals.ts';
+import { NO_STORE, refusalOf, TOO_LONG, WILDCARD_REDIRECT } from './refusals.ts';
 import {
   type Backend,
   type BackendId,
@@ -29,7 +29,9 @@ export interface WantedOptions {
   readonly monitor?: HealthMonitor;
   /** Servers that answer 404, for requests without a route. */
   readonly notFound?: readonly Member[];
-  /** Before the names of certificates in the store, for example `tidegate-gold-`. */
+  /** Whether there is a certificate store. Without it, nothing is served over HTTPS. */
+  readonly hasStore: boolean;
+  /** Before the names of certificates in the store. */
   readonly certificatePrefix: string;
 }
 
@@ -83,6 +85,12 @@ class Translation {
     if (!this.failed.has(host)) this.failed.set(host, problem);
   }
 
+  /** Without a certificate store. */
+  failSecureHosts(): void {
+    for (const { host, certificate } of this.#routes.certificates.values())
+      if (certificate !== '') this.fail(host, NO_STORE);
+  }
+
   policies(listener: ListenerName): Policy[] {
     const policies = new Map<string, Policy>();
     // The first route wins if several have the same key.
@@ -133,9 +141,9 @@ class Translation {
   }
 
   #addRedirect({ host, namespace }: HostRoutes, add: (policy: Policy) => void): void {
-    if (host.startsWith('*.')) {
+    if (host.startsWith('*.') || !this.#options.hasStore) {
       // Serving the host without TLS would be worse than not serving it.
-      this.fail(host, WILDCARD_REDIRECT);
+      this.fail(host, this.#options.hasStore ? WILDCARD_REDIRECT : NO_STORE);
       add({ key: restOf(host), target: this.#closed(namespace) });
     } else {
       const key: PolicyKey = { section: 'redirect', host, path: '', match: 'Prefix' };

@@ -9,7 +9,8 @@ const SETTINGS = { connectTimeoutMs: 5_000, readTimeoutMs: 60_000, allowedCidrs:
 export const OPTIONS: WantedOptions = {
   http: { ...SETTINGS, port: 80 },
   https: { ...SETTINGS, port: 443 },
-  certificatePrefix: 'tidegate-gold-',
+  hasStore: true,
+  certificatePrefix: 'tidegate_cluster_gold_',
 };
 
 export const upstream = (id: string, ...ports: number[]): Upstream => ({
