@@ -1,26 +1,20 @@
 """A machine of Octavia ("amphora") on the loopback interface.
 
 Octavia's own driver renders the configuration of HAProxy and prepares certificates. Usually it sends them to an agent in
-a virtual machine; here a local object takes the place of that agent, and runs Debian's HAProxy with the configuration.
-Only what depends on the machine is replaced in it: addresses to bind, paths, the user, and the number of connections.
+a virtual machine; here a local object takes the place of that agent and writes files, with which the test runs Debian's
+HAProxy. Only what depends on the machine is replaced: addresses to bind, paths, the user, and the number of connections.
 """
 import json
 import os
 import re
 import shutil
-import subprocess
-import time
-
-PATIENCE = 120
 
 
 class LocalAgent:
     """Has the methods of the client of an amphora's agent that the driver uses."""
 
-    def __init__(self, directory, packages):
+    def __init__(self, directory):
         self.directory = directory
-        self.packages = packages
-        self.processes = {}
 
     def get_api_version(self, *_, **__):
         return {'api_version': '1.0'}
@@ -38,27 +32,21 @@ class LocalAgent:
             file.write(pem if isinstance(pem, bytes) else pem.encode())
 
     def upload_config(self, _, load_balancer, config, timeout_dict=None):
-        with open(self._file(load_balancer), 'w') as file:
+        with open(self._file(load_balancer) + '.new', 'w') as file:
             file.write(self._local(load_balancer, config))
+        os.rename(self._file(load_balancer) + '.new', self._file(load_balancer))
 
-    def reload_listener(self, _, load_balancer, timeout_dict=None):
-        old = self.processes.get(load_balancer)
-        environment = {**os.environ, 'LD_LIBRARY_PATH': os.path.join(self.packages, 'usr/lib/x86_64-linux-gnu')}
-        command = [os.path.join(self.packages, 'usr/sbin/haproxy'), '-db', '-f', self._file(load_balancer)]
-        if old is not None and old.poll() is None:
-            command += ['-sf', str(old.pid)]
-        log = open(os.path.join(self.directory, 'haproxy.log'), 'ab')
-        new = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
-        self._await_listening(load_balancer, new)
-        self.processes[load_balancer] = new
+    def reload_listener(self, *_, **__):
+        """The test starts HAProxy with the last configuration, once for many changes."""
 
     start_listener = reload_listener
 
     def delete_listener(self, _, load_balancer):
-        old = self.processes.pop(load_balancer, None)
-        if old is not None:
-            old.terminate()
-            old.wait()
+        if os.path.exists(self._file(load_balancer)):
+            os.remove(self._file(load_balancer))
+
+    def delete_cert_pem(self, _, load_balancer, filename):
+        """A later configuration may need the file again. The directory ends with the test."""
 
     def _file(self, load_balancer):
         return os.path.join(self.directory, load_balancer + '.cfg')
@@ -77,32 +65,13 @@ class LocalAgent:
     def _moved(self, found):
         return '    %s %s' % (found[1], os.path.join(self.directory, os.path.basename(found[2])))
 
-    def _await_listening(self, load_balancer, process):
-        """Returns when only the new process accepts connections."""
-        with open(self._file(load_balancer)) as file:
-            ports = re.findall(r'bind 127\.0\.0\.1:(\d+)', file.read())
-        end = time.monotonic() + PATIENCE
-        for port in ports:
-            while self._listeners(port) != {process.pid}:
-                if process.poll() is not None:
-                    raise RuntimeError('haproxy ended with %s: see haproxy.log' % process.returncode)
-                if time.monotonic() > end:
-                    raise RuntimeError('haproxy does not listen on port %s' % port)
-                time.sleep(0.02)
 
-    @staticmethod
-    def _listeners(port):
-        path = shutil.which('ss', path=os.environ.get('PATH', '') + ':/usr/sbin:/sbin:/bin')
-        shown = subprocess.run([path, '-ltnpH', 'sport = :%s' % port], capture_output=True, text=True)
-        return {int(pid) for pid in re.findall(r'pid=(\d+)', shown.stdout)}
-
-
-def run_haproxy(directory, packages):
-    """Load balancers whose ports are in a file of the directory get an HAProxy. Others stay without traffic."""
+def render_for_haproxy(directory):
+    """Load balancers whose ports are in a file of the directory get a configuration. Others have no traffic."""
     from octavia.amphorae.drivers.haproxy import rest_api_driver
     from octavia.amphorae.drivers.noop_driver import driver as noop
 
-    agent = LocalAgent(directory, packages)
+    agent = LocalAgent(directory)
     real = []
 
     def driver():

@@ -38,6 +38,7 @@ export class OctaviaServer {
   readonly #directory: string;
   readonly #root: string;
   readonly #processes: TestProcess[];
+  readonly #served = new Map<string, { haproxy: TestProcess; text: string }>();
 
   static async start({
     auth = 'noauth',
@@ -93,9 +94,25 @@ export class OctaviaServer {
     return ports;
   }
 
-  /** The configuration of HAProxy that Octavia has rendered last. */
-  haproxyConfiguration(loadBalancer: string): Promise<string> {
-    return readFile(join(this.#directory, 'amphora', `${loadBalancer}.cfg`), 'utf8');
+  /** Runs HAProxy with the configuration that Octavia has rendered last for a load balancer. */
+  async runHaproxy(loadBalancer: string, ports: readonly number[]): Promise<void> {
+    const file = join(this.#directory, 'amphora', `${loadBalancer}.cfg`);
+    const text = await readFile(file, 'utf8');
+    if (this.#served.get(loadBalancer)?.text === text) return;
+    const old = this.#served.get(loadBalancer)?.haproxy;
+    const haproxy = new TestProcess(
+      [join(this.#root, 'usr/sbin/haproxy'), '-db', '-f', file, ...(old ? ['-sf', `${old.pid}`] : [])],
+      { env: pythonEnvironment(this.#root), cwd: this.#directory },
+    );
+    this.#served.set(loadBalancer, { haproxy, text });
+    for (const port of ports) {
+      if (!text.includes(`bind 127.0.0.1:${port}`)) continue;
+      // Old and new process share the port until the old one has stopped to listen.
+      while ((await listeners(port)) !== `${haproxy.pid}`) {
+        if (!haproxy.running) throw new Error(`haproxy ended: ${haproxy.output}`);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
   }
 
   /** Runs SQL in the database of Octavia, for states that its API cannot produce. */
@@ -114,8 +131,17 @@ export class OctaviaServer {
   }
 
   async stop(): Promise<void> {
-    for (const each of this.#processes) await each.kill('SIGKILL');
+    const served = [...this.#served.values()].map(({ haproxy }) => haproxy);
+    for (const each of [...served, ...this.#processes]) await each.kill('SIGKILL');
   }
+}
+
+/** Process IDs of the programs that listen on a port. */
+async function listeners(port: number): Promise<string> {
+  const shown = await run(['ss', '-ltnpH', `sport = :${port}`], {
+    env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` },
+  });
+  return [...new Set([...shown.matchAll(/pid=(\d+)/g)].map(([, pid]) => pid))].join(' ');
 }
 
 const configurationText = (directory: string, port: number, auth: string): string => `

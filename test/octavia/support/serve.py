@@ -11,9 +11,8 @@ sys.path.insert(0, os.path.join(sys.argv[2], 'usr/lib/python3/dist-packages'))
 from gunicorn.app.base import BaseApplication  # noqa: E402
 from oslo_config import cfg  # noqa: E402
 
-from amphora import run_haproxy  # noqa: E402
+from amphora import render_for_haproxy  # noqa: E402
 
-PACKAGES = sys.argv[2]
 ARGUMENTS = ['octavia', '--config-file', sys.argv[1]]
 
 
@@ -41,7 +40,7 @@ class Server(BaseApplication):
         from octavia.controller.queue.v2 import endpoints
 
         application = app.setup_app(argv=ARGUMENTS)
-        run_haproxy(os.environ['OCTAVIA_AMPHORA'], PACKAGES)
+        render_for_haproxy(os.environ['OCTAVIA_AMPHORA'])
         target = oslo_messaging.Target(
             topic=constants.TOPIC_AMPHORA_V2, server=cfg.CONF.host, fanout=False)
         rpc.get_server(target, [endpoints.Endpoints()], executor='threading').start()
