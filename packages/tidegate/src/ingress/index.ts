@@ -23,7 +23,7 @@ import { L7_ROUTERS, ROUTER_PROVISIONERS } from '../api/index.ts';
 import { hostClaims } from './claims/index.ts';
 import { ClassTable } from './classes/index.ts';
 import type { IngressContext } from './context.ts';
-import { hostPlacementController, RoutesByFamily } from './host-placement/index.ts';
+import { FamilyPlacements, hostPlacementController, RoutesByFamily } from './host-placement/index.ts';
 import { provisionController, RouterPrograms, RouterSnapshots } from './programming/index.ts';
 import {
   ProvisionedObjects,
@@ -82,18 +82,23 @@ function partsOf(context: IngressContext) {
   const routesByFamily = new RoutesByFamily(context, classes, secrets);
   const snapshots = new RouterSnapshots(context, secrets);
   const programs = new RouterPrograms();
-  return { provisioned, pods, registry, classes, routesByFamily, snapshots, programs };
+  const placements = new FamilyPlacements(classes);
+  return { provisioned, pods, registry, classes, routesByFamily, snapshots, programs, placements };
 }
 
 /** Connects the controllers: results of one controller enqueue keys of another. */
 function makeControllers(context: IngressContext, parts: ReturnType<typeof partsOf>) {
-  const { classes, routesByFamily, provisioned, pods } = parts;
+  const { classes, routesByFamily, provisioned, pods, placements } = parts;
   const routers = context.informers.for(L7_ROUTERS);
   const ingressStatus = ingressStatusController(context, classes, routesByFamily);
   const routerStatus = routerStatusController(context, parts);
-  const provision = provisionController(context, { ...parts, isDraining: () => false });
+  const provision = provisionController(context, {
+    ...parts,
+    isDraining: (router) => placements.isDraining(router),
+  });
   provisioned.watchedBy(provision, WORKLOAD_KINDS);
-  const placement = hostPlacementController(context, classes, routesByFamily, {
+  const placement = hostPlacementController(context, classes, routesByFamily, placements, {
+    drained: (router) => provision.enqueue(router),
     ingress: (key) => ingressStatus.enqueue(key),
     family: (key) => {
       for (const { spec, metadata } of routers.cache.list()) {

@@ -6,8 +6,8 @@ import type { HostName } from '../model.ts';
 export type FamilyKind = Exclude<keyof Inputs, 'EndpointSlice'>;
 
 export interface RouteChanges {
-  /** Whether hosts, or their numbers of rules, have changed. */
-  readonly hosts: boolean;
+  /** Hosts that were added or removed, or whose number of rules has changed. */
+  readonly hosts: ReadonlySet<HostName>;
   /** Keys of the Ingresses whose outcome has changed. */
   readonly ingresses: ReadonlySet<string>;
   /** Problems of Ingresses that are new. Each becomes one event. */
@@ -86,23 +86,23 @@ export class FamilyRoutes {
   /** Compiles all pending changes. */
   flush(): RouteChanges {
     const { delta, outcomes } = this.#compiler.flush();
-    let hosts = false;
+    const hosts = new Set<HostName>();
     for (const { host, routes, fallback } of delta?.hosts.set ?? []) {
       const rules = routes.length + (fallback === undefined ? 0 : 1);
       // A host that is owned, but has no rules, needs no place on a router.
       if (rules === 0) {
-        hosts = this.#leave(host) || hosts;
+        if (this.#leave(host)) hosts.add(host);
         continue;
       }
       this.#awaited.delete(host);
-      hosts ||= this.#rules.get(host) !== rules;
+      if (this.#rules.get(host) !== rules) hosts.add(host);
       this.#rules.set(host, rules);
       const source = (routes[0]?.action ?? fallback)?.source;
       if (source !== undefined) this.#oldest.set(host, `${source.namespace}/${source.name}`);
     }
-    for (const host of delta?.hosts.remove ?? []) hosts = this.#leave(host) || hosts;
+    for (const host of delta?.hosts.remove ?? []) if (this.#leave(host)) hosts.add(host);
     for (const host of this.#awaited)
-      if (!this.#compiler.isAwaited(host)) hosts = this.#forget(host) || hosts;
+      if (!this.#compiler.isAwaited(host) && this.#forget(host)) hosts.add(host);
     const problems: { ingress: string; problem: IngressProblem }[] = [];
     for (const outcome of outcomes.set) problems.push(...this.#setOutcome(outcome));
     for (const key of outcomes.remove) this.#removeOutcome(key);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { apiVersionOf, type Condition, isConditionTrue } from '@tidegate/kube';
+import { isDeepStrictEqual } from 'node:util';
+import { apiVersionOf, type Condition, isBeingDeleted, isConditionTrue } from '@tidegate/kube';
 import {
   L7_ROUTERS,
   type L7Router,
@@ -10,7 +11,7 @@ import {
 import { classFamilyKey, type Family, sharedFamilyKey } from '../classes/index.ts';
 import type { ClassSettings } from '../classes/settings.ts';
 import type { Allocated } from './fixed-addresses.ts';
-import type { PlannedRouter } from './plan.ts';
+import type { PlacedRouter, PlannedRouter } from './placement.ts';
 
 /** The name of a router is also the value of a label. */
 const MAX_NAME_LENGTH = 63;
@@ -73,6 +74,23 @@ export function placedFamilyOf({ spec, metadata }: L7Router): string | undefined
 export const isServing = ({ metadata, status }: L7Router): boolean =>
   isConditionTrue(status?.conditions as Condition[] | undefined, 'Ready') &&
   (status?.appliedGeneration ?? 0) >= (metadata.generation ?? 0);
+
+/** Changes with every change of the spec. */
+export const versionOf = ({ metadata }: L7Router): string => `${metadata.uid} ${metadata.generation}`;
+
+export const asPlaced = (router: L7Router): PlacedRouter => ({
+  name: `${router.metadata.name}`,
+  version: versionOf(router),
+  hosts: router.spec.hosts ?? [],
+  leaving: router.spec.leaving ?? [],
+  serving: isServing(router),
+  deleting: isBeingDeleted(router),
+});
+
+export const isAsWritten = (router: L7Router | undefined, object: L7Router): boolean =>
+  router !== undefined &&
+  isDeepStrictEqual(router.spec, object.spec) &&
+  (object.metadata.finalizers ?? []).every((finalizer) => router.metadata.finalizers?.includes(finalizer));
 
 /** Routers of a family in the order of their numbers: a shorter name has a smaller number. */
 export const compareNames = (a: { name: string }, b: { name: string }): number =>

@@ -22,7 +22,7 @@ import {
 } from '../../api/index.ts';
 import { type ClassTable, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
-import type { FamilyRoutes, RoutesByFamily } from '../host-placement/index.ts';
+import type { FamilyPlacements, FamilyRoutes, RoutesByFamily } from '../host-placement/index.ts';
 import type { RouterPrograms } from '../programming/index.ts';
 import {
   addressesOf,
@@ -53,12 +53,13 @@ export interface RouterStatusParts {
   readonly pods: RouterPods;
   readonly registry: ProvisionerRegistry;
   readonly programs: RouterPrograms;
+  readonly placements: FamilyPlacements;
 }
 
 /** Writes the status of each L7Router: addresses, hosts, problems and conditions. */
 export function routerStatusController(context: IngressContext, parts: RouterStatusParts): Controller {
   const { client, informers, recorder, clock, routerImage, routerPolicy, routerPorts } = context;
-  const { classes, routesByFamily, provisioned, pods, registry, programs } = parts;
+  const { classes, routesByFamily, provisioned, pods, registry, programs, placements } = parts;
   const routers = informers.for(L7_ROUTERS);
   const nodes = informers.for(NODES);
   const applier = new Applier(client, INGRESS_FIELD_MANAGER);
@@ -140,8 +141,13 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     };
   }
 
-  const contentOf = (router: L7Router): RouterContent =>
-    placedContent(router, routesByFamily.get(classes.familyOf(router.spec.ingressClassName)?.key ?? ''));
+  function contentOf(router: L7Router): RouterContent {
+    const key = classes.familyOf(router.spec.ingressClassName)?.key ?? '';
+    const content = placedContent(router, routesByFamily.get(key));
+    return router.spec.hosts === undefined
+      ? content
+      : { ...content, conditions: [placements.conditionOf(key)] };
+  }
 
   function rolloutFor(router: L7Router, key: string, all: readonly Pod[]): Rollout {
     const { problem } = programs.get(`${router.metadata.name}`);
