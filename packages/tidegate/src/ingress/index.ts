@@ -24,7 +24,12 @@ import { hostClaims } from './claims/index.ts';
 import { ClassTable } from './classes/index.ts';
 import type { IngressContext } from './context.ts';
 import { FamilyPlacements, hostPlacementController, RoutesByFamily } from './host-placement/index.ts';
-import { provisionController, RouterPrograms, RouterSnapshots } from './programming/index.ts';
+import {
+  cleanUpLeftovers,
+  provisionController,
+  RouterPrograms,
+  RouterSnapshots,
+} from './programming/index.ts';
 import {
   ProvisionedObjects,
   RouterPods,
@@ -36,6 +41,7 @@ import { ProvisionerRegistry } from './provisioners/index.ts';
 import { ingressStatusController, nodeAnnotationController, routerStatusController } from './status/index.ts';
 import { TlsSecrets } from './tls-secrets.ts';
 
+export { oneSnapshot, type SnapshotObjects } from './programming/index.ts';
 export type { RouterPolicy, RouterPorts } from './provision/index.ts';
 export type { Provisioner } from './provisioners/index.ts';
 export { TlsSecrets } from './tls-secrets.ts';
@@ -65,6 +71,7 @@ export async function runIngressControllers(context: IngressContext, signal: Abo
     claiming,
     ...controllers.map((controller) => controller.run(signal)),
     recheckCertificates(routesByFamily, context, signal),
+    cleanUpLeftovers(context, parts.registry, signal),
   ]);
 }
 

@@ -50,6 +50,11 @@ export interface Provisioner extends ProvisionerProfile {
    * returned `ready`.
    */
   reconcile?(router: L7Router, snapshot: RouterSnapshot, signal: AbortSignal): Promise<Reconciled>;
+  /**
+   * Names of all routers that this cluster has a load balancer for, found by what identifies them in the cloud. The manager
+   * calls `forget` for those that do not exist.
+   */
+  routers?(signal: AbortSignal): Promise<Iterable<string>>;
   /** Cleans up after a router that has disappeared without `remove`, because a user removed its finalizer. */
   forget?(router: string, signal: AbortSignal): Promise<void>;
 }
