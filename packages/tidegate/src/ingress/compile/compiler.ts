@@ -188,6 +188,11 @@ export class Compiler {
     return { delta: { from, to: this.#generation, hosts, upstreams, certificates }, outcomes, secrets };
   }
 
+  /** Whether the host had routes at the last flush. */
+  hasRoutes(host: HostName): boolean {
+    return this.#hosts.hasRoutes(host);
+  }
+
   /** Whether the host has no routes now, but will have some as soon as its claim is recorded. */
   isAwaited(host: HostName): boolean {
     return this.#hosts.isAwaited(host);

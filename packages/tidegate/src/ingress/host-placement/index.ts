@@ -8,4 +8,5 @@
 export { hostPlacementController } from './controller.ts';
 export { FamilyPlacements } from './family-placements.ts';
 export type { FamilyRoutes } from './family-routes.ts';
+export { isServing } from './router-object.ts';
 export { RoutesByFamily } from './routes-by-family.ts';
