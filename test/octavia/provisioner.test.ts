@@ -21,7 +21,7 @@ let calls: Session;
 let octavia: Octavia;
 
 beforeAll(async () => {
-  server = await OctaviaServer.start();
+  server = await OctaviaServer.start({ worker: 'octavia' });
   calls = session(openCloud(server.url));
   octavia = new Octavia(calls);
 });

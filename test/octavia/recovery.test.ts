@@ -169,12 +169,15 @@ describe('a manager on Octavia', () => {
 
   test('waits while the load balancer is changing', async () => {
     const { object } = await started('busy');
-    const id = await idOf('busy');
-    await server.sql(`update load_balancer set provisioning_status='PENDING_UPDATE' where id='${id}'`);
+    const before = faults.writes.length;
+    await server.hold();
     const done = manager().reconcile(object, ONE, never);
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-    expect(await octavia.list('pools', { loadbalancer_id: id })).toEqual([]);
-    await server.sql(`update load_balancer set provisioning_status='ACTIVE' where id='${id}'`);
+    await expect.poll(() => faults.writes.length).toBe(before + 1);
+    // Another program changes the load balancer too.
+    await server.sql(
+      `update load_balancer set provisioning_status='PENDING_UPDATE' where id='${await idOf('busy')}'`,
+    );
+    await server.release();
     await done;
     expect((await manager().preview(object, ONE, never)).steps).toEqual([]);
   });

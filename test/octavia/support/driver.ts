@@ -5,6 +5,7 @@ import type {
   FailedHost,
   RouterSnapshot,
 } from '../../../packages/tidegate/src/ingress/provisioners/index.ts';
+import { reservePort } from '../../support/ports.ts';
 import type { OctaviaServer } from './octavia.ts';
 import { never, openCloud, provisioner, ready, removed, router, session } from './routers.ts';
 
@@ -40,7 +41,7 @@ export class OctaviaDriver implements Driver {
   }
 
   async start(first?: Delta): Promise<Listening> {
-    this.#ports = await this.#server.ports(this.#router);
+    this.#ports = { http: await reservePort(), https: await reservePort() };
     this.#loadBalancer = `${(await ready(this.#provisioner, this.#object)).loadBalancer?.id}`;
     if (first !== undefined) await this.apply(first);
     return this.#ports;
@@ -54,7 +55,7 @@ export class OctaviaDriver implements Driver {
       ...this.#table,
     };
     this.failed = (await this.#provisioner.reconcile(this.#object, snapshot, never)).failed;
-    await this.#server.runHaproxy(this.#loadBalancer, Object.values(this.#ports));
+    await this.#server.runHaproxy(this.#loadBalancer, this.#ports);
   }
 
   health(): { ready: boolean; reasons: string[] } {

@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reservePort } from '../../support/ports.ts';
@@ -23,13 +23,15 @@ export const pythonEnvironment = (root: string): NodeJS.ProcessEnv => ({
 export interface OctaviaServerOptions {
   /** `testing` believes the headers X-Project-Id and X-Roles: then roles and quotas have an effect. */
   readonly auth?: 'noauth' | 'testing' | 'keystone';
+  /** `octavia`: Octavia's own worker, which is slow. Default: `worker.py`. */
+  readonly worker?: 'octavia' | 'fast';
   /** More text for octavia.conf. */
   readonly configuration?: string;
 }
 
 /**
  * The API of Octavia and its controller worker, with a real database. There are no virtual machines: Octavia's worker
- * gets drivers that do nothing for computers and networks, and `amphora.py` for HAProxy.
+ * gets drivers that do nothing for computers and networks. `amphora.py` renders the configuration of HAProxy.
  */
 export class OctaviaServer {
   readonly url: string;
@@ -43,6 +45,7 @@ export class OctaviaServer {
   static async start({
     auth = 'noauth',
     configuration = '',
+    worker = 'fast',
   }: OctaviaServerOptions = {}): Promise<OctaviaServer> {
     const root = await packages();
     const port = await reservePort();
@@ -66,13 +69,10 @@ export class OctaviaServer {
     const file = join(directory, 'octavia.conf');
     await writeFile(file, configurationText(directory, port, auth) + configuration);
     const database = await startDatabase(root, directory, file);
-    const server = new TestProcess([PYTHON, repositoryFile('test/octavia/support/serve.py'), file, root], {
+    const program = [PYTHON, repositoryFile('test/octavia/support/serve.py')];
+    const server = new TestProcess([...program, file, `127.0.0.1:${port}`, directory], {
       cwd: directory,
-      env: {
-        ...pythonEnvironment(root),
-        OCTAVIA_BIND: `127.0.0.1:${port}`,
-        OCTAVIA_AMPHORA: join(directory, 'amphora'),
-      },
+      env: { ...pythonEnvironment(root), OCTAVIA_WORKER: worker },
     });
     await server.until(({ stdout }) => stdout.includes('listening'));
     return new OctaviaServer(`http://127.0.0.1:${port}`, directory, root, [server, database]);
@@ -86,26 +86,35 @@ export class OctaviaServer {
     this.certificates = join(directory, 'certs');
   }
 
-  /** HAProxy of the load balancer with this name will listen on these ports, in place of 80 and 443. */
-  async ports(name: string): Promise<{ http: number; https: number }> {
-    const ports = { http: await reservePort(), https: await reservePort() };
-    const text = JSON.stringify({ 80: ports.http, 443: ports.https });
-    await writeFile(join(this.#directory, 'amphora', `${name}.ports`), text);
-    return ports;
-  }
-
-  /** Runs HAProxy with the configuration that Octavia has rendered last for a load balancer. */
-  async runHaproxy(loadBalancer: string, ports: readonly number[]): Promise<void> {
+  /**
+   * Runs HAProxy with the configuration that Octavia renders for a load balancer, on these ports in place of 80 and 443.
+   * Only what depends on the machine is replaced: addresses, paths, the user, and the number of connections.
+   */
+  async runHaproxy(loadBalancer: string, { http, https }: { http: number; https: number }): Promise<void> {
+    const rendered = await fetch(`${this.url}/test/render/${loadBalancer}`);
+    if (!rendered.ok)
+      throw new Error(`Octavia cannot render the configuration: ${await rendered.text()} ${this.log}`);
+    const text = (await rendered.text())
+      .replace(/bind \S+:80(?= |$)/gm, `bind 127.0.0.1:${http}`)
+      .replace(/bind \S+:443(?= |$)/gm, `bind 127.0.0.1:${https}`)
+      .replace(/^ {4}(daemon|user nobody|log .*|log-format .*|stats socket .*|server-state-file .*)\n/gm, '')
+      .replace(/^ {4}maxconn \d+$/gm, '    maxconn 2000');
+    const before = this.#served.get(loadBalancer);
+    if (before?.text === text) return;
     const file = join(this.#directory, 'amphora', `${loadBalancer}.cfg`);
-    const text = await readFile(file, 'utf8');
-    if (this.#served.get(loadBalancer)?.text === text) return;
-    const old = this.#served.get(loadBalancer)?.haproxy;
+    await writeFile(file, text);
     const haproxy = new TestProcess(
-      [join(this.#root, 'usr/sbin/haproxy'), '-db', '-f', file, ...(old ? ['-sf', `${old.pid}`] : [])],
+      [
+        join(this.#root, 'usr/sbin/haproxy'),
+        '-db',
+        '-f',
+        file,
+        ...(before ? ['-sf', `${before.haproxy.pid}`] : []),
+      ],
       { env: pythonEnvironment(this.#root), cwd: this.#directory },
     );
     this.#served.set(loadBalancer, { haproxy, text });
-    for (const port of ports) {
+    for (const port of [http, https]) {
       if (!text.includes(`bind 127.0.0.1:${port}`)) continue;
       // Old and new process share the port until the old one has stopped to listen.
       while ((await listeners(port)) !== `${haproxy.pid}`) {
@@ -113,6 +122,15 @@ export class OctaviaServer {
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     }
+  }
+
+  /** While held, nothing that the API has recorded is done: objects stay PENDING. Not with Octavia's own worker. */
+  async hold(): Promise<void> {
+    await writeFile(join(this.#directory, 'hold'), '');
+  }
+
+  async release(): Promise<void> {
+    await rm(join(this.#directory, 'hold'), { force: true });
   }
 
   /** Runs SQL in the database of Octavia, for states that its API cannot produce. */

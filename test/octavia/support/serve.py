@@ -1,19 +1,23 @@
-"""Serves Octavia's own API, with Octavia's own controller worker in the same process.
+"""Serves Octavia's own API, with a controller worker in the same process.
 
-Arguments: the configuration file of Octavia, and the directory with the packages. The API and the worker share the
-memory transport of oslo.messaging, so no message broker is needed. Prints "listening" when the API accepts requests.
+Arguments: the configuration file of Octavia, the address to listen on, and the directory of the test. With the
+environment variable OCTAVIA_WORKER=octavia, the worker is Octavia's own; the API and the worker share the memory
+transport of oslo.messaging. Otherwise it is that of worker.py. `GET /test/render/ID` returns the configuration of HAProxy
+for a load balancer. Prints "listening" when the API accepts requests.
 """
 import os
 import sys
 
-sys.path.insert(0, os.path.join(sys.argv[2], 'usr/lib/python3/dist-packages'))
+from gunicorn.app.base import BaseApplication
+from oslo_config import cfg
 
-from gunicorn.app.base import BaseApplication  # noqa: E402
-from oslo_config import cfg  # noqa: E402
+from amphora import render
+from worker import run_worker
 
-from amphora import render_for_haproxy  # noqa: E402
-
-ARGUMENTS = ['octavia', '--config-file', sys.argv[1]]
+CONFIGURATION, BIND, DIRECTORY = sys.argv[1:]
+# Octavia would read the arguments too.
+sys.argv = ['octavia']
+RENDER = '/test/render/'
 
 
 class Server(BaseApplication):
@@ -21,7 +25,7 @@ class Server(BaseApplication):
 
     def load_config(self):
         settings = {
-            'bind': os.environ['OCTAVIA_BIND'],
+            'bind': BIND,
             'workers': 1,
             'worker_class': 'gthread',
             'threads': 16,
@@ -34,18 +38,32 @@ class Server(BaseApplication):
             self.cfg.set(key, value)
 
     def load(self):
-        import oslo_messaging
         from octavia.api import app
-        from octavia.common import constants, rpc
-        from octavia.controller.queue.v2 import endpoints
 
-        application = app.setup_app(argv=ARGUMENTS)
-        render_for_haproxy(os.environ['OCTAVIA_AMPHORA'])
-        target = oslo_messaging.Target(
-            topic=constants.TOPIC_AMPHORA_V2, server=cfg.CONF.host, fanout=False)
-        rpc.get_server(target, [endpoints.Endpoints()], executor='threading').start()
+        octavia = app.setup_app(argv=['octavia', '--config-file', CONFIGURATION])
+        if os.environ.get('OCTAVIA_WORKER') == 'octavia':
+            start_own_worker()
+        else:
+            run_worker(os.path.join(DIRECTORY, 'hold'))
+
+        def application(environ, start_response):
+            path = environ.get('PATH_INFO', '')
+            if not path.startswith(RENDER):
+                return octavia(environ, start_response)
+            text = render(path[len(RENDER):], os.path.join(DIRECTORY, 'amphora/certs'))
+            start_response('200 OK', [('Content-Type', 'text/plain')])
+            return [text.encode()]
+
         return application
 
 
-sys.argv = sys.argv[:1]
+def start_own_worker():
+    import oslo_messaging
+    from octavia.common import constants, rpc
+    from octavia.controller.queue.v2 import endpoints
+
+    target = oslo_messaging.Target(topic=constants.TOPIC_AMPHORA_V2, server=cfg.CONF.host, fanout=False)
+    rpc.get_server(target, [endpoints.Endpoints()], executor='threading').start()
+
+
 Server().run()
