@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { systemClock } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readCloud, Session } from '../../packages/tidegate/src/dataplane/octavia/index.ts';
-import { Neutron } from '../../packages/tidegate/src/dataplane/octavia/openstack/index.ts';
+import { Neutron, OpenStackError } from '../../packages/tidegate/src/dataplane/octavia/openstack/index.ts';
 import { ADMIN_PASSWORD, KeystoneServer } from './support/keystone.ts';
 import { NeutronServer } from './support/neutron.ts';
 
@@ -100,10 +100,8 @@ describe('a session with Keystone', () => {
   test('reports a wrong password without repeating it', async () => {
     const own = await sessionOf({ ...password(), OS_PASSWORD: 'wrong' });
     const failed = await new Neutron(own).list({}).catch((error: Error) => error);
-    expect(failed).toMatchObject({ kind: 'denied', status: 401 });
-    expect(`${failed}`).toContain(
-      'identity: POST /v3/auth/tokens: 401 The request you have made requires authentication.',
-    );
+    expect(failed instanceof OpenStackError && failed.kind).toBe('denied');
+    expect(`${failed}`).toContain('identity: POST /v3/auth/tokens: 401 The request you have made requires');
     expect(`${failed}`).not.toContain('wrong');
   });
 });

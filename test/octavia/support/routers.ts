@@ -1,6 +1,10 @@
 import { silentLogger, systemClock } from '@tidegate/kube';
 import type { L7Router } from '../../../packages/tidegate/src/api/index.ts';
-import { OctaviaProvisioner, Session } from '../../../packages/tidegate/src/dataplane/octavia/index.ts';
+import {
+  type KuryrSettings,
+  OctaviaProvisioner,
+  Session,
+} from '../../../packages/tidegate/src/dataplane/octavia/index.ts';
 import type { Cloud } from '../../../packages/tidegate/src/dataplane/octavia/openstack/cloud.ts';
 import type { Certificate, HostRoutes, Upstream } from '../../../packages/tidegate/src/ingress/model.ts';
 import type { RouterSnapshot } from '../../../packages/tidegate/src/ingress/provisioners/index.ts';
@@ -60,10 +64,12 @@ export function provisioner(
   server: Pick<OctaviaServer, 'certificates'>,
   session: Session,
   cluster = 'test',
+  kuryr: KuryrSettings = {},
 ): OctaviaProvisioner {
   return new OctaviaProvisioner({
     session,
     cluster,
+    kuryr,
     clock: systemClock,
     log: silentLogger,
     certificateDirectory: server.certificates,

@@ -44,9 +44,11 @@ export function wantedOf(
   const isSecure =
     [...routes.certificates.values()].some(({ certificate }) => certificate !== '') ||
     [...routes.hosts.values()].some(({ redirectToHttps }) => redirectToHttps === true);
-  const certificates = isSecure
-    ? certificateNames(routes.certificates, options.certificatePrefix)
-    : undefined;
+  const certificates =
+    isSecure && options.hasStore
+      ? certificateNames(routes.certificates, options.certificatePrefix)
+      : undefined;
+  if (isSecure && !options.hasStore) translation.failSecureHosts();
   const listeners = new Map<ListenerName, WantedListener>([
     ['http', { settings: options.http, policies: translation.policies('http') }],
   ]);
