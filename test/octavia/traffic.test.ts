@@ -1,8 +1,13 @@
+import { readdir } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
+import { REQUESTS, routingTable } from '../dataplane/behavior/routing.ts';
 import { conformance } from '../dataplane/conformance.ts';
-import type { MakeDriver } from '../dataplane/support/world.ts';
+import { shownCertificate } from '../dataplane/support/client.ts';
+import { certificate, host, route, upstream } from '../dataplane/support/words.ts';
+import { type MakeDriver, World } from '../dataplane/support/world.ts';
 import { OctaviaDriver } from './support/driver.ts';
 import { OctaviaServer } from './support/octavia.ts';
 
@@ -23,3 +28,87 @@ const make: MakeDriver = (options) =>
   new OctaviaDriver(server, options, (notFound.address() as AddressInfo).port);
 
 conformance(make);
+
+/** HAProxy reads requests less strictly than the other data planes: it forwards some that they answer with 400. */
+const isExpressible = ([, expected]: readonly [string, string | number]): boolean => expected !== 400;
+
+describe('behavior that Octavia shares with the other data planes', () => {
+  const authority = new TestAuthority();
+  let world: World;
+  const driver = (): OctaviaDriver => world.driver as OctaviaDriver;
+  const shown = async (name: string) => (await shownCertificate(world.ports.https, name)).subject?.CN;
+
+  beforeAll(async () => {
+    world = await World.start(make);
+    const one = await world.backend('one');
+    const two = await world.backend('two');
+    const other = await world.backend('other');
+    const { hosts = [], upstreams = [] } = routingTable(one.port, two.port);
+    await world.change({
+      hosts: [
+        ...hosts,
+        host('weights.io', [route('/', { one: 3, other: 1, none: 0 })]),
+        host('odd.io', [route('/a.b&"c', 'one'), route('/a.b', 'two', { match: 'Exact' })]),
+      ],
+      upstreams: [...upstreams, upstream('other', [other.port])],
+      certificates: [certificate('secure.example.com', authority.issue(['secure.example.com']))],
+    });
+  });
+  afterAll(() => world?.stop());
+
+  test.each(REQUESTS.filter(isExpressible))('sends %s to %s', async (where, expected) =>
+    expect(await world.respondingBackend(where)).toBe(expected),
+  );
+
+  test.each([
+    ['odd.io/a.b&"c/d', 'one'],
+    ['odd.io/a.b', 'two'],
+    ['odd.io/aXb', 404],
+    ['odd.io/a.b&"cd', 404],
+  ])('compares characters with a meaning for HAProxy literally: sends %s to %s', async (where, expected) =>
+    expect(await world.respondingBackend(where)).toBe(expected),
+  );
+
+  test('refuses a route with headers, and serves the others', () => {
+    expect([...driver().failed].map(([name, { reason }]) => [name, reason])).toEqual([
+      ['a.example.com', 'HeadersNotSupported'],
+    ]);
+  });
+
+  test('redirects to HTTPS if the host requires it', async () => {
+    const { status, headers } = await world.ask('secure.example.com:80/a%2Fb?c=d', { method: 'POST' });
+    expect(status).toBe(308);
+    expect(headers.location).toBe('https://secure.example.com/a%2Fb?c=d');
+    expect((await world.askSecurely('secure.example.com/')).echo.backend).toBe('one');
+  });
+
+  test('sets the X-Forwarded headers', async () => {
+    const { echo } = await world.askSecurely('secure.example.com/');
+    expect(echo.headers).toMatchObject({ 'x-forwarded-proto': 'https', 'x-forwarded-for': '127.0.0.1' });
+  });
+
+  test('distributes requests by weight', async () => {
+    const counts: Record<string, number> = {};
+    for (let i = 0; i < 100; i++) {
+      const by = await world.respondingBackend('weights.io/');
+      counts[by] = (counts[by] ?? 0) + 1;
+    }
+    expect(counts).toEqual({ one: 75, other: 25 });
+  });
+
+  test('presents the certificate of the host, else its own, and a new one after a rotation', async () => {
+    expect(await shown('secure.example.com')).toBe('secure.example.com');
+    expect(await shown('b.example.com')).toBe('default-certificate.tidegate.invalid');
+    const before = (await shownCertificate(world.ports.https, 'secure.example.com')).serialNumber;
+    await world.change({
+      certificates: [certificate('secure.example.com', authority.issue(['secure.example.com']))],
+    });
+    expect((await shownCertificate(world.ports.https, 'secure.example.com')).serialNumber).not.toBe(before);
+    expect((await readdir(server.certificates)).filter((file) => file.endsWith('.crt'))).toHaveLength(2);
+  });
+
+  test('returns 503 for an upstream that loses its last endpoint', async () => {
+    await world.change({ upstreams: [upstream('two', [])] });
+    expect(await world.respondingBackend('b.example.com/y')).toBe(503);
+  });
+});
