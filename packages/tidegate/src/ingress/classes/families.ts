@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClassProblem, ResolvedClass } from './resolve.ts';
 import type { Programming } from '../provisioners/index.ts';
+import type { ClassProblem, ResolvedClass } from './resolve.ts';
 import type { ClassSettings } from './settings.ts';
 
 /**

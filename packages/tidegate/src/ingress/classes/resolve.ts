@@ -1,6 +1,11 @@
 import type { ConfigMap, IngressClass } from '@tidegate/kube';
 import { INGRESS_CLASS_PARAMETERS, type IngressClassParameters, SYSTEM_NAMESPACE } from '../../api/index.ts';
-import { type Programming, type ProvisionerProfile, type ProvisionerRegistry, sizeProblem } from '../provisioners/index.ts';
+import {
+  type Programming,
+  type ProvisionerProfile,
+  type ProvisionerRegistry,
+  sizeProblem,
+} from '../provisioners/index.ts';
 import { type ClassSettings, knownParameters, readSettings, tenantParameters } from './settings.ts';
 
 /** An IngressClass of Tidegate. */
