@@ -26,7 +26,7 @@ export interface Inputs {
 }
 
 export interface CompilerOptions {
-  /** Ingresses of these classes are compiled. */
+  /** Ingresses of these classes are compiled. `setClassNames` changes it. */
   readonly classNames: readonly string[];
   /** The hosts of this router. Default: all hosts. `setServedHosts` changes it. */
   readonly hosts?: Iterable<HostName>;
@@ -139,6 +139,12 @@ export class Compiler {
   /** `key` is `namespace/name`, or the name of an IngressClass or HostClaim. */
   remove(kind: keyof Inputs, key: string): void {
     this.#inputs[kind].remove(key);
+  }
+
+  /** Replaces the classes. Put all HostClaims and Ingresses again afterwards: those of a new class were ignored before. */
+  setClassNames(classNames: readonly string[]): void {
+    this.#owners.setClassNames(classNames);
+    this.#ingresses.setClassNames(classNames);
   }
 
   /** Replaces the hosts of this router. Undefined means all hosts. */
