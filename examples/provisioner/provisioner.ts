@@ -22,9 +22,7 @@ import {
 export const DRIVER = 'example.com/f5';
 const FINALIZER = 'example.com/f5';
 
-type Router = KubeObject & {
-  spec: { driver: string; hosts?: string[]; parameters?: Record<string, string> };
-};
+type Router = KubeObject & { spec: { driver: string; ingressClassName: string; hosts?: string[] } };
 type Claim = KubeObject & { spec: { ingressClassName: string; host: string; namespace: string } };
 
 const tidegate = { group: 'networking.tidegate.io', version: 'v1alpha1', namespaced: false };

@@ -156,14 +156,21 @@ describe('an IngressClass', () => {
     }
     await world.routersAre('front: gold.example silver.example');
     await eventually(async () => (await world.router('front'))?.spec.sharedWith?.includes('silver'));
-    const args = async (): Promise<string[] | undefined> => {
+    const generation = async (): Promise<number | undefined> => {
       const target = { name: 'tidegate-router-front', namespace: ROUTER_NAMESPACE };
-      const found = await world.client.get(DEPLOYMENTS, target).catch(undefinedIfGone);
-      return found?.spec?.template.spec?.containers[0]?.args;
+      return (await world.client.get(DEPLOYMENTS, target).catch(undefinedIfGone))?.metadata.generation;
     };
+    await eventually(generation);
+    // The youngest class joins without a rollout. Its parameters do not apply.
+    await world.makeClass('zinc', { sharedAddress: 'front', replicas: '9' });
+    await world.make(ingressObject('zinc', 'zinc', ['zinc.example']));
+    await world.routersAre('front: gold.example silver.example zinc.example');
     await expect
-      .poll(args)
-      .toEqual(expect.arrayContaining(['--class=gold', '--class=silver', '--router=front']));
+      .poll(() => world.eventsOf('IngressClass', 'zinc'))
+      .toEqual([
+        expect.stringContaining('ParametersIgnored: The parameters of IngressClass zinc are ignored'),
+      ]);
+    expect(await generation()).toBe(1);
   });
 
   it('keeps its own router until the router of its new sharedAddress serves', async () => {

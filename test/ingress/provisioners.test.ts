@@ -75,7 +75,7 @@ describe('a provisioner that a RouterProvisioner declares', () => {
     await expect
       .poll(() => world.eventsOf('IngressClass', 'bad'))
       .toEqual([
-        expect.stringMatching(/partition: "a b" is invalid: write a name.*; color: is not a parameter/),
+        expect.stringMatching(/color: is not a parameter.*partition: "a b" is invalid: write a name/),
       ]);
     expect(await world.routers()).toEqual([]);
   });

@@ -1,15 +1,18 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   Applier,
   apiVersionOf,
   backoffDelay,
   type Clock,
+  INGRESSES,
   type Informers,
   type KubeClient,
   type Logger,
   type Random,
   sleep,
 } from '@tidegate/kube';
-import { L7_ROUTERS, type L7Router } from '../api/index.ts';
+import { HOST_CLAIMS, L7_ROUTERS, type L7Router } from '../api/index.ts';
+import { classesOf } from '../ingress/classes/index.ts';
 import type { Compiler } from '../ingress/compile/index.ts';
 import type { HostName } from '../ingress/model.ts';
 
@@ -111,9 +114,19 @@ export class OwnL7Router {
     const hosts = new Set(router.spec.hosts);
     for (const host of this.#pending) if (!hosts.has(host)) this.#pending.delete(host);
     for (const host of hosts) if (!before.has(host)) this.#pending.add(host);
+    const classNames = classesOf(router);
+    if (!isDeepStrictEqual(classNames, this.#router && classesOf(this.#router))) this.#setClasses(classNames);
     this.#router = router;
     compiler.setServedHosts(router.spec.hosts);
     touch('routes');
+  }
+
+  /** Classes can join a shared router while it runs. Before the informers are synced, their objects are put by the feed. */
+  #setClasses(classNames: readonly string[]): void {
+    const { compiler, informers } = this.#options;
+    compiler.setClassNames(classNames);
+    for (const claim of informers.for(HOST_CLAIMS).cache.list()) compiler.put('HostClaim', claim);
+    for (const ingress of informers.for(INGRESSES).cache.list()) compiler.put('Ingress', ingress);
   }
 
   /** Retries until the status is written. Never rejects. */

@@ -155,7 +155,7 @@ describe('familiesOf', () => {
   ) => {
     const { sharedAddress, ...rest } = more;
     const { settings } = readSettings(sharedAddress === undefined ? {} : { sharedAddress });
-    return { name, created, driver: 'nginx', settings, problems: [], ...rest };
+    return { name, created, driver: 'nginx', programming: 'agent' as const, settings, problems: [], ...rest };
   };
   const keys = (
     classes: ResolvedClass[],

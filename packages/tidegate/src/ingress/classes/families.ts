@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Programming } from '../provisioners/index.ts';
 import type { ClassProblem, ResolvedClass } from './resolve.ts';
 import type { ClassSettings } from './settings.ts';
 
@@ -15,6 +16,7 @@ export interface Family {
   /** The oldest class first. Its parameters apply to the whole family. */
   readonly classNames: readonly string[];
   readonly driver: string;
+  readonly programming: Programming;
   /** Undefined while the parameters of one of its classes are missing or invalid: then its routers stay unchanged. */
   readonly settings: ClassSettings | undefined;
 }
@@ -66,7 +68,7 @@ const ignoredParameters = (name: string, { name: address, classNames }: Family):
 
 /** The family that the class would be in without any other class. */
 function ownFamily(
-  { name, driver, settings }: ResolvedClass,
+  { name, driver, programming, settings }: ResolvedClass,
   sharedBefore: (className: string) => string | undefined,
 ): Family {
   const address = settings === undefined ? sharedBefore(name) : settings.sharedAddress;
@@ -76,6 +78,7 @@ function ownFamily(
     shared: address !== undefined,
     classNames: [name],
     driver,
+    programming,
     settings,
   };
 }

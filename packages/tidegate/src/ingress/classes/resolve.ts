@@ -1,6 +1,11 @@
 import type { ConfigMap, IngressClass } from '@tidegate/kube';
 import { INGRESS_CLASS_PARAMETERS, type IngressClassParameters, SYSTEM_NAMESPACE } from '../../api/index.ts';
-import { type ProvisionerProfile, type ProvisionerRegistry, sizeProblem } from '../provisioners/index.ts';
+import {
+  type Programming,
+  type ProvisionerProfile,
+  type ProvisionerRegistry,
+  sizeProblem,
+} from '../provisioners/index.ts';
 import { type ClassSettings, knownParameters, readSettings, tenantParameters } from './settings.ts';
 
 /** An IngressClass of Tidegate. */
@@ -10,6 +15,7 @@ export interface ResolvedClass {
   readonly created: number;
   /** `spec.driver` of its routers. */
   readonly driver: string;
+  readonly programming: Programming;
   /**
    * Undefined if the parameters are missing or invalid: then nothing is provisioned and existing routers stay
    * unchanged.
@@ -53,7 +59,8 @@ export function resolveClass(
   const controller = object.spec?.controller ?? '';
   const profile = provisioners.forController(controller);
   if (profile === undefined) return undefined;
-  const known = { name: `${object.metadata.name}`, created: createdOf(object), driver: profile.driver };
+  const { driver, programming } = profile;
+  const known = { name: `${object.metadata.name}`, created: createdOf(object), driver, programming };
   if (source === undefined) return { ...known, settings: undefined, problems: [] };
   const parameters = parametersOf(object, source);
   if ('reason' in parameters) return { ...known, settings: undefined, problems: [parameters] };

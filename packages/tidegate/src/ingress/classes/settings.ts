@@ -59,7 +59,7 @@ export const knownParameters = ({ parameters }: ProvisionerProfile): string[] =>
 
 /** The parameters that a tenant may set. */
 export const tenantParameters = ({ parameters }: ProvisionerProfile): string[] =>
-  Object.entries({ ...parameters.keys, ...COMMON_PARAMETERS })
+  Object.entries({ ...COMMON_PARAMETERS, ...parameters.keys })
     .filter(([, { byTenants }]) => byTenants === true)
     .map(([key]) => key);
 

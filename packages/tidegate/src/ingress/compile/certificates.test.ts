@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { applyDelta, certificateFor, EMPTY_TABLE } from '../match/index.ts';
 import { TestAuthority } from '../testing/certificates.ts';
-import { CLASS, ingress, secret } from '../testing/objects.ts';
+import { CLASS, hostClaim, ingress, secret } from '../testing/objects.ts';
 import { Compiler } from './index.ts';
 import { readTlsSecret } from './tls-secret.ts';
 
@@ -123,6 +123,17 @@ describe('certificates of hosts', () => {
     expect(shown(compiler).certificates).toEqual({ ...both, '*.example.com': 'shop/cert' });
     compiler.put('Secret', secret('cert', forA));
     expect(shown(compiler).certificates).toEqual({ 'a.example.com': 'shop/cert' });
+  });
+
+  test('of an entry without hosts are used below a wildcard as soon as their namespace owns it', () => {
+    const compiler = newCompiler();
+    compiler.put('Secret', secret('cert', forA));
+    compiler.put('Ingress', ingress({ tls: [{ secretName: 'cert' }] }));
+    expect(shown(compiler).certificates).toEqual({});
+    compiler.put('HostClaim', hostClaim('*.example.com', 'shop'));
+    expect(shown(compiler).certificates).toEqual({ 'a.example.com': 'shop/cert' });
+    compiler.put('HostClaim', hostClaim('*.example.com', 'bank'));
+    expect(shown(compiler).certificates).toEqual({});
   });
 
   test('are not used for a host of another namespace', () => {

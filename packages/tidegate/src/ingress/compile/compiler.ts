@@ -26,7 +26,7 @@ export interface Inputs {
 }
 
 export interface CompilerOptions {
-  /** Ingresses of these classes are compiled. */
+  /** Ingresses of these classes are compiled. `setClassNames` changes it. */
   readonly classNames: readonly string[];
   /** The hosts of this router. Default: all hosts. `setServedHosts` changes it. */
   readonly hosts?: Iterable<HostName>;
@@ -141,6 +141,12 @@ export class Compiler {
     this.#inputs[kind].remove(key);
   }
 
+  /** Replaces the classes. Put all HostClaims and Ingresses again afterwards: those of a new class were ignored before. */
+  setClassNames(classNames: readonly string[]): void {
+    this.#owners.setClassNames(classNames);
+    this.#ingresses.setClassNames(classNames);
+  }
+
   /** Replaces the hosts of this router. Undefined means all hosts. */
   setServedHosts(hosts: Iterable<HostName> | undefined): void {
     const changed = this.#servedHosts.set(hosts);
@@ -227,7 +233,11 @@ export class Compiler {
   }
 
   #ownerChanged(hosts: readonly HostName[]): void {
-    for (const host of hosts) this.#hosts.ownerChanged(host);
+    for (const host of hosts) {
+      this.#hosts.ownerChanged(host);
+      // No rule needs to name the wildcard: certificates of hosts below it depend on its owner alone.
+      this.#certificates.markBelowDirty(host);
+    }
   }
 
   #touch(ingresses: Iterable<string>): void {

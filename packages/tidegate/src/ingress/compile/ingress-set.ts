@@ -12,7 +12,7 @@ interface Follower {
 
 /** The Ingresses of the given classes. Ingresses of a class with a foreign controller are kept, but not reported. */
 export class IngressSet {
-  readonly #classNames: readonly string[];
+  #classNames: readonly string[];
   readonly #follower: Follower;
   readonly #isOurs: (controller: string) => boolean;
   /** By key. */
@@ -28,6 +28,11 @@ export class IngressSet {
     this.#classNames = classNames;
     this.#isOurs = isOurs;
     this.#follower = follower;
+  }
+
+  /** Put all Ingresses again afterwards. */
+  setClassNames(classNames: readonly string[]): void {
+    this.#classNames = classNames;
   }
 
   get(key: string): IngressFacts | undefined {

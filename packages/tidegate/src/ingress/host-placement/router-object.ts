@@ -28,7 +28,7 @@ export function routerName(family: string, number: number): string {
 /** The L7Router to apply. The class that is listed first in the family is `spec.ingressClassName`. */
 export function routerObject(
   { hosts, leaving, name }: PlannedRouter,
-  { classNames, driver, shared, name: address }: Family,
+  { classNames, driver, programming, shared, name: address }: Family,
   { capacity, pool, workload: common, parameters }: ClassSettings,
   allocated: Allocated,
 ): L7Router {
@@ -50,7 +50,8 @@ export function routerObject(
     kind: 'L7Router',
     metadata: {
       name,
-      finalizers: [ROUTER_FINALIZER],
+      // Another program has a finalizer of its own.
+      ...(programming !== 'external' && { finalizers: [ROUTER_FINALIZER] }),
       ...(shared && { labels: { [SHARED_ADDRESS_LABEL]: address } }),
     },
     spec,

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Compiler } from '../compile/index.ts';
+import { wildcardOf } from '../match/index.ts';
 import type { Certificate, Changes, HostName, HostRoutes, Upstream, UpstreamId } from '../model.ts';
 import type { RouterSnapshot } from '../provisioners/index.ts';
 
@@ -65,6 +66,9 @@ export class RouterRoutes {
     if (delta === undefined) return false;
     const set = this.#replace ? delta.upstreams.set.map(this.#replace) : delta.upstreams.set;
     this.#hosts.apply(delta.hosts, ({ host }) => host);
+    // They decide which hosts without routes matter, so the provisioner gets the complete state.
+    const names = [...delta.hosts.set.map(({ host }) => host), ...delta.hosts.remove];
+    if (names.some((host) => host === '' || host.startsWith('*.'))) this.#applied = 0;
     this.#upstreams.apply({ set, remove: delta.upstreams.remove }, ({ id }) => id);
     this.#certificates.apply(delta.certificates, ({ host }) => host);
     this.#generation++;
@@ -97,7 +101,7 @@ export class RouterRoutes {
     const changes = {
       from: this.#applied,
       to: this.#generation,
-      hosts: this.#hosts.changes(all),
+      hosts: this.#relevant(this.#hosts.changes(all)),
       upstreams: this.#upstreams.changes(all),
       certificates: this.#certificates.changes(all),
     };
@@ -106,11 +110,30 @@ export class RouterRoutes {
     return {
       routerGeneration,
       generation: this.#generation,
-      hosts: new Map(this.#hosts.values),
+      hosts: new Map([...this.#hosts.values].filter(([, routes]) => this.#isRelevant(routes))),
       upstreams: new Map(this.#upstreams.values),
       certificates: new Map(this.#certificates.values),
       changes,
     };
+  }
+
+  /**
+   * The compiler also returns every claimed host of the class without routes, so that its requests do not get the routes of a
+   * wildcard, or rules without a host. Without these, the response is 404 anyway.
+   */
+  #isRelevant({ host, routes, fallback }: HostRoutes): boolean {
+    if (routes.length > 0 || fallback !== undefined) return true;
+    const covers = (name: HostName | undefined): boolean => {
+      const found = name === undefined ? undefined : this.#hosts.values.get(name);
+      return found !== undefined && (found.routes.length > 0 || found.fallback !== undefined);
+    };
+    return host !== '' && (covers(wildcardOf(host)) || covers(''));
+  }
+
+  #relevant({ set, remove }: Changes<HostName, HostRoutes>): Changes<HostName, HostRoutes> {
+    const kept = set.filter((routes) => this.#isRelevant(routes));
+    const dropped = set.filter((routes) => !this.#isRelevant(routes)).map(({ host }) => host);
+    return { set: kept, remove: [...remove, ...dropped] };
   }
 
   applied(again: boolean): void {

@@ -9,7 +9,10 @@ export interface RouterSnapshot {
   readonly routerGeneration: number;
   /** Increases with each change of the routes, endpoints or certificates. Starts again when the manager restarts. */
   readonly generation: number;
-  /** The empty host name has the rules without a host. A host without routes is owned, but answers 404. */
+  /**
+   * The empty host name has the rules without a host. A host without routes is owned, but answers 404: neither the wildcard
+   * above it nor rules without a host apply to it.
+   */
   readonly hosts: ReadonlyMap<HostName, HostRoutes>;
   readonly upstreams: ReadonlyMap<UpstreamId, Upstream>;
   readonly certificates: ReadonlyMap<HostName, Certificate>;

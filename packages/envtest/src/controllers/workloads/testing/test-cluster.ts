@@ -58,7 +58,7 @@ export class TestCluster {
     });
     const path = join(directory, 'kubeconfig');
     server.writeAdminKubeconfig(path);
-    const client = new KubeClient(await loadConfig({ path, env: {} }));
+    const client = new KubeClient(await loadConfig({ path, env: {} }), { deadlineMs: PATIENCE_MS });
     const informers = new Informers(client);
     const recorders: EventRecorder[] = [];
     const recorderFor = (component: string): EventRecorder => {
