@@ -73,7 +73,7 @@ export function provisioner(
     clock: systemClock,
     log: silentLogger,
     certificateDirectory: server.certificates,
-    waiting: { firstMs: 50, mostMs: 500 },
+    waiting: { firstMs: 150, mostMs: 500 },
   });
 }
 

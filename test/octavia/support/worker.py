@@ -7,7 +7,7 @@ import os
 import threading
 import time
 
-PAUSE = 0.02
+PAUSE = 0.1
 # Parents come after their parts.
 KINDS = ('l7rule', 'l7policy', 'health_monitor', 'member', 'pool', 'listener')
 

@@ -82,11 +82,12 @@ export class Waiting {
     return this.#until(look, `${kind}/${id}`, signal);
   }
 
-  /** Looks until the status is not PENDING_... */
+  /** Looks until the status is not PENDING_... Nothing is done at once, so it waits before the first look. */
   async #until(look: () => Promise<string>, what: string, signal: AbortSignal): Promise<string> {
     const { clock, firstMs, mostMs, patienceMs } = this.#options;
     const until = clock.monotonic() + patienceMs;
     for (let pause = firstMs; ; pause = Math.min(pause * 1.5, mostMs)) {
+      await sleep(clock, pause, signal);
       const status = await look();
       if (!status.startsWith('PENDING') && status !== 'DELETED') return status;
       if (clock.monotonic() > until)
@@ -97,7 +98,6 @@ export class Waiting {
             kind: 'unavailable',
           },
         );
-      await sleep(clock, pause, signal);
     }
   }
 }
