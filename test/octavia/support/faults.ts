@@ -12,16 +12,19 @@ export class Faults {
   /** Writes that have reached the API. */
   readonly writes: string[] = [];
   readonly #server: Server;
+  readonly #headers: Record<string, string>;
 
-  static async start(target: string): Promise<Faults> {
+  /** `headers` are added to all calls. */
+  static async start(target: string, headers: Record<string, string> = {}): Promise<Faults> {
     let faults: Faults;
     const server = createServer((incoming, response) => faults.#forward(target, incoming, response));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    faults = new Faults(server);
+    faults = new Faults(server, headers);
     return faults;
   }
 
-  private constructor(server: Server) {
+  private constructor(server: Server, headers: Record<string, string>) {
+    this.#headers = headers;
     this.#server = server;
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
@@ -34,15 +37,19 @@ export class Faults {
       return;
     }
     if (method !== 'GET') this.writes.push(`${method} ${url}`);
-    const outgoing = request(`${target}${url}`, { method, headers }, (answer) => {
-      if (fate === 'loseAnswer') {
-        answer.resume();
-        answer.once('end', () => incoming.socket.destroy());
-        return;
-      }
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
+    const outgoing = request(
+      `${target}${url}`,
+      { method, headers: { ...headers, ...this.#headers } },
+      (answer) => {
+        if (fate === 'loseAnswer') {
+          answer.resume();
+          answer.once('end', () => incoming.socket.destroy());
+          return;
+        }
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      },
+    );
     outgoing.once('error', () => incoming.socket.destroy());
     incoming.pipe(outgoing);
   }
