@@ -97,7 +97,7 @@ export class OctaviaServer {
     const text = (await rendered.text())
       .replace(/bind \S+:80(?= |$)/gm, `bind 127.0.0.1:${http}`)
       .replace(/bind \S+:443(?= |$)/gm, `bind 127.0.0.1:${https}`)
-      .replace(/^ {4}(daemon|user nobody|log .*|log-format .*|stats socket .*|server-state-file .*)\n/gm, '')
+      .replace(/^ {4}(daemon|user .*|log .*|log-format .*|stats socket .*|server-state-file .*)\n/gm, '')
       .replace(/^ {4}maxconn \d+$/gm, '    maxconn 2000');
     const before = this.#served.get(loadBalancer);
     if (before?.text === text) return;

@@ -110,7 +110,7 @@ const spec = object(
     ),
     limits,
     capabilities: list(
-      'What its load balancers can do, for example tls and sslRedirect. A host that needs more is not served.',
+      'What its load balancers can do, for example tls and sslRedirect. The program reports hosts that need more in status.failedHosts.',
       { type: 'string', minLength: 1, maxLength: 63 },
       { maxItems: 100, 'x-kubernetes-list-type': 'atomic' },
     ),

@@ -8,7 +8,12 @@ import {
   keyOf,
   SERVICES,
 } from '@tidegate/kube';
-import { HOST_CLAIMS, INGRESS_CLASS_POLICIES, ROUTER_PROVISIONERS } from '../../api/index.ts';
+import {
+  HOST_CLAIMS,
+  INGRESS_CLASS_PARAMETERS,
+  INGRESS_CLASS_POLICIES,
+  ROUTER_PROVISIONERS,
+} from '../../api/index.ts';
 import { ClassTable } from '../../ingress/classes/index.ts';
 import { classNameOf, readIngress } from '../../ingress/compile/index.ts';
 import { TlsSecrets } from '../../ingress/index.ts';
@@ -38,6 +43,7 @@ export function ingressSources(context: {
   const services = informers.for(SERVICES);
   const provisioners = new ProvisionerRegistry(context.provisioners, informers.for(ROUTER_PROVISIONERS));
   const secrets = new TlsSecrets({ ...context, provisioners });
+  const parameters = informers.for(INGRESS_CLASS_PARAMETERS);
   const policies = informers.for(INGRESS_CLASS_POLICIES);
   const recorded = informers.for(HOST_CLAIMS);
   const claims = new ClaimIndex();
@@ -57,6 +63,8 @@ export function ingressSources(context: {
   return {
     classes: classes.cache,
     provisioners,
+    parametersOf: ({ kind, namespace, name }) =>
+      kind === 'IngressClassParameters' ? parameters.cache.get(`${namespace}/${name}`) : undefined,
     claims,
     policyOf: (className) => policies.cache.get(className)?.spec,
     classesWith: (className) => families.familyOf(className)?.classNames ?? [className],

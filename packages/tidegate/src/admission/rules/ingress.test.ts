@@ -58,6 +58,7 @@ const ruleOf = ({
       policyOf: (className) => (className === CLASS ? cluster.policy : undefined),
       classesWith: (className) => [className, ...(cluster.sharedWith ?? [])],
       provisioners: new ProvisionerRegistry(),
+      parametersOf: () => undefined,
       classes: { get: (name) => classes.find(({ metadata }) => metadata.name === name), list: () => classes },
       ingressesNaming: (className, host) =>
         read.filter(({ ofClass, hosts }) => ofClass === className && hosts.has(host)).map(({ each }) => each),

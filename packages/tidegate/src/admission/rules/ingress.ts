@@ -12,6 +12,7 @@ import { classNameOf, type IngressProblem } from '../../ingress/compile/index.ts
 import type { ProvisionerRegistry } from '../../ingress/provisioners/index.ts';
 import type { AdmissionResult } from '../review.ts';
 import type { AdmissionRule, MatchCondition } from '../rule.ts';
+import type { ParameterSources } from './ingress-class-parameters.ts';
 import { type ExistingObjects, problemsIfCreated } from './ingress-problems.ts';
 
 /**
@@ -33,7 +34,7 @@ const REJECTED: ReadonlySet<IngressProblem['reason']> = new Set([
 /** The compiler reports it always here, because endpoints are not loaded. */
 const NOT_CHECKED: IngressProblem['reason'] = 'NoEndpoints';
 
-export interface IngressSources extends ExistingObjects {
+export interface IngressSources extends ExistingObjects, Pick<ParameterSources, 'parametersOf'> {
   readonly classes: Pick<Cache<IngressClass>, 'get' | 'list'>;
   readonly provisioners: Pick<ProvisionerRegistry, 'forController'>;
 }

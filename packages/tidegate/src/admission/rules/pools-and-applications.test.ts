@@ -76,6 +76,7 @@ async function evaluate(resource: keyof typeof KINDS, asked: TestRequest): Promi
     service: none,
     secret: none,
     provisioners: new ProvisionerRegistry(),
+    parametersOf: () => undefined,
     knowsSecretsOf: () => true,
   };
   const yurtIngresses = { list: () => [] };

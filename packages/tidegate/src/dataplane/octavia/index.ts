@@ -12,4 +12,4 @@
  */
 export { type KuryrSettings, readCloud, readKuryrConf, Session } from './openstack/index.ts';
 export { stepText } from './plan/index.ts';
-export { OctaviaProvisioner, PROFILE as OCTAVIA_PROFILE } from './run/index.ts';
+export { OctaviaProvisioner } from './run/index.ts';

@@ -18,7 +18,10 @@ export interface ProvisionerProfile {
   readonly driver: string;
   /** What one load balancer can hold. Parameters of a class can lower it (`maxHosts`), never raise it. */
   readonly limits: Capacity;
-  /** What its load balancers can do. A host that needs more is not served, and its Ingresses get an event. */
+  /**
+   * What its load balancers can do. A host that needs more is not served, and its Ingresses get an event. A program outside
+   * of the manager does this itself.
+   */
   readonly capabilities: ReadonlySet<Capability>;
   /** Its own parameters, besides those that all provisioners have. Checked before the provisioner sees them. */
   readonly parameters: ParameterSchema;

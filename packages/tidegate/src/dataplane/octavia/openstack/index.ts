@@ -3,7 +3,6 @@
  * `session.ts` authenticates with Keystone and makes calls; `octavia.ts` and `neutron.ts` know the paths
  * and bodies of one service each; `errors.ts` decides what an error means.
  */
-export { type Cloud, CloudConfigError } from './cloud.ts';
 export { isKind, OpenStackError } from './errors.ts';
 export { type KuryrSettings, readKuryrConf } from './kuryr-conf.ts';
 export { type FloatingIp, Neutron } from './neutron.ts';

@@ -1,9 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { wildcardOf } from '../../../ingress/match/index.ts';
 import type { Certificate, HostName } from '../../../ingress/model.ts';
-import type { FailedHost } from '../../../ingress/provisioners/index.ts';
+import type { FailedHost, RouterSnapshot } from '../../../ingress/provisioners/index.ts';
 import type { ListenerCertificates } from './state.ts';
-import type { Routes } from './wanted.ts';
 
 /** Names in the store contain the start of the fingerprint: a certificate with other content is another object. */
 const FINGERPRINT_CHARACTERS = 32;
@@ -35,7 +34,10 @@ export function certificateNames(
  * Octavia chooses a certificate by the names in it, not by the host that it was assigned to. Returns the hosts whose
  * clients may get another certificate than the Ingresses say.
  */
-export function certificateProblems({ hosts, certificates }: Routes): Map<HostName, FailedHost> {
+export function certificateProblems({
+  hosts,
+  certificates,
+}: Pick<RouterSnapshot, 'hosts' | 'certificates'>): Map<HostName, FailedHost> {
   const byName = new Map<string, Set<string>>();
   for (const each of certificates.values()) {
     if (each.certificate === '' || each.host === '') continue;

@@ -11,7 +11,6 @@ export { certificateName, ownCertificateName } from './certificates.ts';
 export { plan } from './plan.ts';
 export { keyOfTags, rulesOf, tagsOf } from './policy-key.ts';
 export {
-  type BackendId,
   EMPTY,
   type HealthMonitor,
   type ListenerCertificates,

@@ -6,5 +6,4 @@
  * makes its calls one by one (`execute.ts`, `waiting.ts`). If what exists is not what the plan expected, because another
  * program has changed it, everything is read again and a new plan is made.
  */
-export { PROFILE } from './profile.ts';
 export { OctaviaProvisioner } from './provisioner.ts';
