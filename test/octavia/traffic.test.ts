@@ -32,11 +32,8 @@ conformance(make);
 /** HAProxy reads requests less strictly than the other data planes: it forwards some that they answer with 400. */
 const isExpressible = ([, expected]: readonly [string, string | number]): boolean => expected !== 400;
 
-describe('behavior that Octavia shares with the other data planes', () => {
-  const authority = new TestAuthority();
+describe('routing as in the other data planes', () => {
   let world: World;
-  const driver = (): OctaviaDriver => world.driver as OctaviaDriver;
-  const shown = async (name: string) => (await shownCertificate(world.ports.https, name)).subject?.CN;
 
   beforeAll(async () => {
     world = await World.start(make);
@@ -46,12 +43,12 @@ describe('behavior that Octavia shares with the other data planes', () => {
     const { hosts = [], upstreams = [] } = routingTable(one.port, two.port);
     await world.change({
       hosts: [
-        ...hosts,
+        // HTTPS has tests of its own below.
+        ...hosts.filter(({ redirectToHttps }) => redirectToHttps !== true),
         host('weights.io', [route('/', { one: 3, other: 1, none: 0 })]),
         host('odd.io', [route('/a.b&"c', 'one'), route('/a.b', 'two', { match: 'Exact' })]),
       ],
       upstreams: [...upstreams, upstream('other', [other.port])],
-      certificates: [certificate('secure.example.com', authority.issue(['secure.example.com']))],
     });
   });
   afterAll(() => world?.stop());
@@ -70,21 +67,10 @@ describe('behavior that Octavia shares with the other data planes', () => {
   );
 
   test('refuses a route with headers, and serves the others', () => {
-    expect([...driver().failed].map(([name, { reason }]) => [name, reason])).toEqual([
+    const { failed } = world.driver as OctaviaDriver;
+    expect([...failed].map(([name, { reason }]) => [name, reason])).toEqual([
       ['a.example.com', 'HeadersNotSupported'],
     ]);
-  });
-
-  test('redirects to HTTPS if the host requires it', async () => {
-    const { status, headers } = await world.ask('secure.example.com:80/a%2Fb?c=d', { method: 'POST' });
-    expect(status).toBe(308);
-    expect(headers.location).toBe('https://secure.example.com/a%2Fb?c=d');
-    expect((await world.askSecurely('secure.example.com/')).echo.backend).toBe('one');
-  });
-
-  test('sets the X-Forwarded headers', async () => {
-    const { echo } = await world.askSecurely('secure.example.com/');
-    expect(echo.headers).toMatchObject({ 'x-forwarded-proto': 'https', 'x-forwarded-for': '127.0.0.1' });
   });
 
   test('distributes requests by weight', async () => {
@@ -96,19 +82,48 @@ describe('behavior that Octavia shares with the other data planes', () => {
     expect(counts).toEqual({ one: 75, other: 25 });
   });
 
-  test('presents the certificate of the host, else its own, and a new one after a rotation', async () => {
-    expect(await shown('secure.example.com')).toBe('secure.example.com');
-    expect(await shown('b.example.com')).toBe('default-certificate.tidegate.invalid');
-    const before = (await shownCertificate(world.ports.https, 'secure.example.com')).serialNumber;
-    await world.change({
-      certificates: [certificate('secure.example.com', authority.issue(['secure.example.com']))],
-    });
-    expect((await shownCertificate(world.ports.https, 'secure.example.com')).serialNumber).not.toBe(before);
-    expect((await readdir(server.certificates)).filter((file) => file.endsWith('.crt'))).toHaveLength(2);
-  });
-
   test('returns 503 for an upstream that loses its last endpoint', async () => {
     await world.change({ upstreams: [upstream('two', [])] });
     expect(await world.respondingBackend('b.example.com/y')).toBe(503);
+  });
+});
+
+describe('HTTPS as in the other data planes', () => {
+  const authority = new TestAuthority();
+  const own = () => certificate('secure.io', authority.issue(['secure.io']));
+  let world: World;
+  const shown = (name: string) => shownCertificate(world.ports.https, name);
+
+  beforeAll(async () => {
+    world = await World.start(make);
+    const one = await world.backend('one');
+    await world.change({
+      hosts: [host('secure.io', 'one', { redirectToHttps: true })],
+      upstreams: [upstream('one', [one.port])],
+      certificates: [own()],
+    });
+  });
+  afterAll(() => world?.stop());
+
+  test('redirects to HTTPS if the host requires it', async () => {
+    const { status, headers } = await world.ask('secure.io:80/a%2Fb?c=d', { method: 'POST' });
+    expect(status).toBe(308);
+    expect(headers.location).toBe('https://secure.io/a%2Fb?c=d');
+    expect((await world.askSecurely('secure.io/')).echo.backend).toBe('one');
+  });
+
+  test('sets the X-Forwarded headers', async () => {
+    const { echo } = await world.askSecurely('secure.io/');
+    expect(echo.headers).toMatchObject({ 'x-forwarded-proto': 'https', 'x-forwarded-for': '127.0.0.1' });
+  });
+
+  test('presents the certificate of the host, else its own, and a new one after a rotation', async () => {
+    const before = await shown('secure.io');
+    expect(before.subject?.CN).toBe('secure.io');
+    expect((await shown('other.io')).subject?.CN).toBe('default-certificate.tidegate.invalid');
+    await world.change({ certificates: [own()] });
+    expect((await shown('secure.io')).fingerprint256).not.toBe(before.fingerprint256);
+    // The old certificate is deleted when no listener uses it.
+    expect((await readdir(server.certificates)).filter((file) => file.endsWith('.crt'))).toHaveLength(2);
   });
 });
