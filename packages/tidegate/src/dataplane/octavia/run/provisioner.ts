@@ -4,6 +4,7 @@ import type { Certificate, HostName } from '../../../ingress/model.ts';
 import type {
   Ensured,
   FailedHost,
+  LoadBalancer,
   ProvisionContext,
   Provisioner,
   Reconciled,
@@ -293,7 +294,7 @@ const notReady = (router: L7Router, reason: string, message: string, found: Octa
   againAfterMs: POLL_MS,
 });
 
-const factsOf = (found: OctaviaObject) => ({
+const factsOf = (found: OctaviaObject): LoadBalancer => ({
   id: found.id,
   ip: textIn(found, 'vip_address'),
   name: textIn(found, 'name'),
