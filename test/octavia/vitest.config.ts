@@ -10,6 +10,8 @@ export default defineConfig({
     fileParallelism: false,
     ...guard,
     ...limits,
+    // Programming a load balancer takes hundreds of calls, which are slow on a busy machine.
+    hookTimeout: 1_800_000,
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/report.octavia.json' }]],
   },
 });
