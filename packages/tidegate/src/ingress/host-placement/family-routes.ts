@@ -69,6 +69,11 @@ export class FamilyRoutes {
     return this.#rules.size === 0 && this.#compiler.hasAwaited();
   }
 
+  /** Whether the host has no routes now, but will have some as soon as its claim is recorded. */
+  isAwaited(host: HostName): boolean {
+    return this.#compiler.isAwaited(host);
+  }
+
   /** Key of an Ingress that the host has routes from. */
   ingressOf(host: HostName): string | undefined {
     return this.#oldest.get(host);
