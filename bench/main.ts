@@ -8,6 +8,7 @@ import { benchApiServer } from './apiserver/index.ts';
 import { benchHub } from './hub/index.ts';
 import { benchLocal } from './local/index.ts';
 import { benchOctavia } from './octavia/index.ts';
+import { benchPlacement } from './placement/index.ts';
 import { benchPools } from './pools/index.ts';
 import { EMBEDDED_PROCESS, runEmbeddedRouter } from './router/contenders.ts';
 import { benchRouter } from './router/index.ts';
@@ -17,6 +18,7 @@ const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   hub: benchHub,
   local: benchLocal,
   octavia: benchOctavia,
+  placement: benchPlacement,
   pools: benchPools,
   router: benchRouter,
 };

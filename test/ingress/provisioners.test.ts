@@ -7,7 +7,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { runProvisioner } from '../../examples/provisioner/provisioner.ts';
 import type { L7Router } from '../../packages/tidegate/src/api/index.ts';
-import type { Provisioner, RouterSnapshot } from '../../packages/tidegate/src/ingress/provisioners/index.ts';
+import type {
+  LoadBalancer,
+  ParameterRule,
+  ParameterSchema,
+  ProvisionContext,
+  Provisioner,
+  Reconciled,
+  RouterSnapshot,
+} from '../../packages/tidegate/src/ingress/provisioners/index.ts';
 import { eventually } from '../pools/support.ts';
 import { PROVISIONER_CONTRACT } from '../support/provisioner-contract.ts';
 import { IngressWorld, ingressObject } from './support.ts';
@@ -85,22 +93,25 @@ describe('a provisioner that the manager calls', () => {
   const calls: string[] = [];
   const balancers = new Map<string, RouterSnapshot | undefined>();
   let failure: string | undefined;
+  const flavor: ParameterRule = { description: 'Size.', enum: ['small', 'large'] };
+  const parameters: ParameterSchema = { keys: { flavor } };
   const cloud: Provisioner = {
     controller: 'tidegate.io/cloud',
     aliases: [],
     driver: 'cloud',
     limits: { hosts: 3 },
     capabilities: new Set(['tls']),
-    parameters: { keys: { flavor: { description: 'Size.', enum: ['small', 'large'] } } },
+    parameters,
     programming: 'manager',
-    ensure: async ({ metadata }, { parameters }) => {
+    ensure: async ({ metadata }, { parameters }: ProvisionContext) => {
       calls.push(`ensure ${metadata.name} ${parameters.flavor}`);
       if (!balancers.has(`${metadata.name}`)) balancers.set(`${metadata.name}`, undefined);
       const ip = metadata.name === 'cloud' ? '192.0.2.10' : '192.0.2.11';
-      return { addresses: [{ ip }], ready: true, loadBalancer: { id: `id-${metadata.name}`, name: 'lb' } };
+      const loadBalancer: LoadBalancer = { id: `id-${metadata.name}`, name: 'lb' };
+      return { addresses: [{ ip }], ready: true, loadBalancer };
     },
     remove: async ({ metadata }) => ({ gone: balancers.delete(`${metadata.name}`) || true }),
-    reconcile: async ({ metadata }, snapshot) => {
+    reconcile: async ({ metadata }, snapshot): Promise<Reconciled> => {
       if (failure !== undefined) throw new Error(failure);
       calls.push(`reconcile ${metadata.name} from ${snapshot.changes.from}`);
       balancers.set(`${metadata.name}`, snapshot);

@@ -31,7 +31,11 @@ import {
   ROUTER_NAMESPACE,
   SYSTEM_NAMESPACE,
 } from '../../packages/tidegate/src/api/index.ts';
-import { type Provisioner, runIngressControllers } from '../../packages/tidegate/src/ingress/index.ts';
+import {
+  type Provisioner,
+  type RouterPolicy,
+  runIngressControllers,
+} from '../../packages/tidegate/src/ingress/index.ts';
 import { eventually } from '../pools/support.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 
@@ -40,6 +44,8 @@ const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespa
 interface WorldOptions {
   /** Provisioners besides those of every manager. */
   provisioners?: readonly Provisioner[];
+  /** What else may run as a router, and where. */
+  routerPolicy?: RouterPolicy;
 }
 
 /** An API server and the running ingress controllers. */

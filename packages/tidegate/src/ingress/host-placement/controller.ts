@@ -14,6 +14,7 @@ import type { HostName } from '../model.ts';
 import type { FamilyPlacements } from './family-placements.ts';
 import type { FamilyRoutes } from './family-routes.ts';
 import { allocate } from './fixed-addresses.ts';
+import { IncompleteIngresses } from './incomplete-ingresses.ts';
 import { NewestRouters } from './newest-routers.ts';
 import type { Placement, PlannedRouter } from './placement.ts';
 import {
@@ -58,12 +59,17 @@ export function hostPlacementController(
   const toPlan = new Set<string>();
   /** Routers that the classes of their family have left, with the time since which others serve their hosts. */
   const leftSince = new Map<string, number>();
+  /** By family: Ingresses whose outcome has changed, and those whose hosts are not all claimed yet. */
+  const changed = new Map<string, Set<string>>();
+  const incomplete = new Map<string, IncompleteIngresses>();
   /** The classes and settings that the routers of each family were last written with. */
   const writtenFrom = new Map<string, string>();
 
   async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const routes = routesByFamily.get(key);
     if (routes !== undefined && flush(key, routes)) toPlan.add(key);
+    const wait = routes === undefined ? 0 : waitFor(key, routes);
+    if (wait > 0) return { requeueAfter: wait };
     if (!toPlan.delete(key)) return;
     try {
       const wakeAt = await place(key, routes, signal);
@@ -78,6 +84,14 @@ export function hostPlacementController(
     }
   }
 
+  function waitFor(key: string, routes: FamilyRoutes): number {
+    const known = incomplete.get(key) ?? new IncompleteIngresses(ingresses.cache, clock);
+    incomplete.set(key, known);
+    const wait = known.waitMs(routes, changed.get(key) ?? []);
+    changed.delete(key);
+    return wait;
+  }
+
   /**
    * Compiles pending changes and notifies listeners. Returns true if hosts, or their numbers of rules, have changed.
    */
@@ -88,6 +102,7 @@ export function hostPlacementController(
       if (subject !== undefined)
         recorder.warning(subject, problem.reason, `${problem.field}: ${problem.message}`);
     }
+    changed.set(key, new Set([...(changed.get(key) ?? []), ...changes.ingresses]));
     for (const ingress of changes.ingresses) listener.ingress(ingress);
     if (changes.hosts.size > 0 || changes.ingresses.size > 0) listener.family(key);
     return placements.note(key, routes, changes);

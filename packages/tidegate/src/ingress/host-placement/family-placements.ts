@@ -26,7 +26,10 @@ export class FamilyPlacements {
     if (known?.placement !== undefined && known.routes === routes) return known.placement;
     const placement = new Placement();
     this.#known.set(key, { placement, routes });
-    for (const [host, rules] of routes.rules) if (host !== '') placement.put(host, rules);
+    for (const host of routes.rules.keys()) {
+      const size = routes.sizeOf(host);
+      if (host !== '' && size !== undefined) placement.put(host, size);
+    }
     for (const { ingress, hosts } of routes.outcomes) placement.groups.tie(ingress, hosts);
     return placement;
   }
@@ -37,10 +40,10 @@ export class FamilyPlacements {
     if (known?.placement === undefined || known.routes !== routes) return hosts.size > 0;
     const { placement } = known;
     for (const host of hosts) {
-      const rules = routes.rules.get(host);
+      const size = routes.sizeOf(host);
       if (host === '') continue;
-      if (rules === undefined) placement.remove(host);
-      else placement.put(host, rules);
+      if (size === undefined) placement.remove(host);
+      else placement.put(host, size);
     }
     let isTied = false;
     for (const ingress of ingresses)

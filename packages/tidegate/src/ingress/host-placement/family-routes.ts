@@ -1,6 +1,7 @@
 import { SetsByKey } from '@tidegate/kube';
 import { Compiler, type Explain, type IngressProblem, type Inputs, type Outcome } from '../compile/index.ts';
-import type { HostName } from '../model.ts';
+import type { Delta, HostName, Route, RouteAction } from '../model.ts';
+import { isSameSize, type Size } from './size.ts';
 
 /** Kinds of the inputs of the compiler in the manager. It needs no EndpointSlices: only routers use endpoints. */
 export type FamilyKind = Exclude<keyof Inputs, 'EndpointSlice'>;
@@ -22,6 +23,9 @@ export class FamilyRoutes {
   readonly classNames: readonly string[];
   readonly #compiler: Compiler;
   readonly #rules = new Map<HostName, number>();
+  readonly #sizes = new Map<HostName, Size>();
+  /** Hosts with a certificate. */
+  readonly #certificates = new Set<HostName>();
   /**
    * By host: key of the Ingress that the first route comes from. Placement sorts hosts by the age of this Ingress.
    */
@@ -65,6 +69,11 @@ export class FamilyRoutes {
     return this.#rules.size === 0 && this.#compiler.hasAwaited();
   }
 
+  /** Whether the host has no routes now, but will have some as soon as its claim is recorded. */
+  isAwaited(host: HostName): boolean {
+    return this.#compiler.isAwaited(host);
+  }
+
   /** Key of an Ingress that the host has routes from. */
   ingressOf(host: HostName): string | undefined {
     return this.#oldest.get(host);
@@ -95,11 +104,18 @@ export class FamilyRoutes {
         continue;
       }
       this.#awaited.delete(host);
-      if (this.#rules.get(host) !== rules) hosts.add(host);
       this.#rules.set(host, rules);
+      const size = this.#sizeOf(
+        host,
+        [...routes.map(({ action }) => action), ...(fallback ? [fallback] : [])],
+        routes,
+      );
+      if (!isSameSize(this.#sizes.get(host), size)) hosts.add(host);
+      this.#sizes.set(host, size);
       const source = (routes[0]?.action ?? fallback)?.source;
       if (source !== undefined) this.#oldest.set(host, `${source.namespace}/${source.name}`);
     }
+    for (const host of this.#changedCertificates(delta)) hosts.add(host);
     for (const host of delta?.hosts.remove ?? []) if (this.#leave(host)) hosts.add(host);
     for (const host of this.#awaited)
       if (!this.#compiler.isAwaited(host) && this.#forget(host)) hosts.add(host);
@@ -107,6 +123,39 @@ export class FamilyRoutes {
     for (const outcome of outcomes.set) problems.push(...this.#setOutcome(outcome));
     for (const key of outcomes.remove) this.#removeOutcome(key);
     return { hosts, problems, ingresses: new Set([...outcomes.set.map(keyOfOutcome), ...outcomes.remove]) };
+  }
+
+  /** What a host needs of a router. */
+  sizeOf(host: HostName): Size | undefined {
+    return this.#sizes.get(host);
+  }
+
+  #sizeOf(host: HostName, actions: readonly RouteAction[], routes: readonly Route[]): Size {
+    const upstreams = new Set(actions.flatMap(({ backends }) => backends.map(({ upstream }) => upstream)));
+    const names = [host, ...routes.map(({ path }) => path), ...upstreams];
+    return {
+      hosts: 1,
+      rules: actions.length,
+      certificates: Number(this.#certificates.has(host)),
+      upstreams: upstreams.size,
+      bytes: names.reduce((sum, name) => sum + name.length, 0),
+    };
+  }
+
+  /** Returns placed hosts that have got or lost their certificate. */
+  #changedCertificates(delta: Delta | undefined): HostName[] {
+    const { set = [], remove = [] } = delta?.certificates ?? {};
+    for (const { host, certificate } of set)
+      if (certificate !== '') this.#certificates.add(host);
+      else this.#certificates.delete(host);
+    for (const host of remove) this.#certificates.delete(host);
+    return [...set.map(({ host }) => host), ...remove].filter((host) => {
+      const size = this.#sizes.get(host);
+      const certificates = Number(this.#certificates.has(host));
+      if (size === undefined || size.certificates === certificates) return false;
+      this.#sizes.set(host, { ...size, certificates });
+      return true;
+    });
   }
 
   /** A host that changes its owner keeps its place until the claim of its new owner is recorded. */
@@ -119,6 +168,7 @@ export class FamilyRoutes {
   #forget(host: HostName): boolean {
     this.#awaited.delete(host);
     this.#oldest.delete(host);
+    this.#sizes.delete(host);
     return this.#rules.delete(host);
   }
 

@@ -1,6 +1,7 @@
 import { SetsByKey } from '@tidegate/kube';
 import { wildcardOf } from '../match/index.ts';
 import type { HostName } from '../model.ts';
+import { minus, NOTHING, plus, type Size } from './size.ts';
 
 /**
  * Hosts that must be on the same router: those of one Ingress, because an Ingress has one address, and those below a wildcard,
@@ -8,8 +9,7 @@ import type { HostName } from '../model.ts';
  */
 export interface HostGroup {
   readonly hosts: Set<HostName>;
-  /** Number of rules of all hosts. */
-  rules: number;
+  size: Size;
 }
 
 /**
@@ -17,7 +17,7 @@ export interface HostGroup {
  * group, and then costs as much as the group, unless the host was at its edge.
  */
 export class HostGroups {
-  readonly #rules = new Map<HostName, number>();
+  readonly #sizes = new Map<HostName, Size>();
   readonly #groups = new Map<HostName, HostGroup>();
   readonly #hostsOfIngress = new Map<string, ReadonlySet<HostName>>();
   readonly #ingresses = new SetsByKey();
@@ -34,25 +34,25 @@ export class HostGroups {
     return this.#groups.get(host);
   }
 
-  rulesOf(host: HostName): number {
-    return this.#rules.get(host) ?? 0;
+  sizeOf(host: HostName): Size {
+    return this.#sizes.get(host) ?? NOTHING;
   }
 
   hosts(): Iterable<HostName> {
-    return this.#rules.keys();
+    return this.#sizes.keys();
   }
 
-  /** Adds a host or changes its number of rules. */
-  put(host: HostName, rules: number): void {
+  /** Adds a host or changes its size. */
+  put(host: HostName, size: Size): void {
     const known = this.#groups.get(host);
     if (known !== undefined) {
-      known.rules += rules - this.rulesOf(host);
-      this.#rules.set(host, rules);
+      known.size = plus(minus(known.size, this.sizeOf(host)), size);
+      this.#sizes.set(host, size);
       this.#touched(known);
       return;
     }
-    this.#rules.set(host, rules);
-    const group: HostGroup = { hosts: new Set([host]), rules };
+    this.#sizes.set(host, size);
+    const group: HostGroup = { hosts: new Set([host]), size };
     this.#groups.set(host, group);
     const above = wildcardOf(host);
     if (above !== undefined) this.#below.add(above, host);
@@ -67,9 +67,9 @@ export class HostGroups {
     const above = wildcardOf(host);
     if (above !== undefined) this.#below.delete(above, host);
     group.hosts.delete(host);
-    group.rules -= this.rulesOf(host);
+    group.size = minus(group.size, this.sizeOf(host));
     this.#groups.delete(host);
-    this.#rules.delete(host);
+    this.#sizes.delete(host);
     if (neighbors.size > 1) this.#split(group);
     else if (group.hosts.size > 0) this.#touched(group);
   }
@@ -115,7 +115,7 @@ export class HostGroups {
       large.hosts.add(host);
       this.#groups.set(host, large);
     }
-    large.rules += small.rules;
+    large.size = plus(large.size, small.size);
     small.hosts.clear();
     this.#touched(large);
   }
@@ -124,10 +124,10 @@ export class HostGroups {
     const left = new Set(group.hosts);
     group.hosts.clear();
     for (const start of left) {
-      const part: HostGroup = { hosts: new Set([start]), rules: 0 };
+      const part: HostGroup = { hosts: new Set([start]), size: NOTHING };
       for (const host of part.hosts) {
         left.delete(host);
-        part.rules += this.rulesOf(host);
+        part.size = plus(part.size, this.sizeOf(host));
         this.#groups.set(host, part);
         for (const other of this.#neighbors(host)) part.hosts.add(other);
       }

@@ -12,10 +12,12 @@ const router = (name: string, hosts: string[], more: Partial<PlacedRouter> = {})
   ...more,
 });
 
+const sizeOf = (rules: number) => ({ hosts: 1, rules, certificates: 1, upstreams: 1, bytes: 10 });
+
 /** A placement with hosts that are written as `name:rules`, and Ingresses with several hosts. */
 function placementOf(hosts: string[], ingresses: string[][] = []): Placement {
   const placement = new Placement();
-  for (const text of hosts) placement.put(text.split(':')[0]!, Number(text.split(':')[1] ?? 1));
+  for (const text of hosts) placement.put(text.split(':')[0]!, sizeOf(Number(text.split(':')[1] ?? 1)));
   for (const [index, tied] of ingresses.entries()) placement.groups.tie(`shop/${index}`, tied);
   return placement;
 }
@@ -78,6 +80,11 @@ describe('Placement', () => {
     expect(planned(['a:2', 'b:2'], [], { limits, rulesForAll: 2 })).toEqual(['r1: a', 'r2: b']);
   });
 
+  test.each(['maxCertificates', 'maxUpstreams', 'maxBytes'])('counts what %s limits', (parameter) => {
+    const limits = { maxHosts: 10, [parameter]: parameter === 'maxBytes' ? 20 : 2 };
+    expect(planned(['a', 'b', 'c'], [], { limits })).toEqual(['r1: a b', 'r2: c']);
+  });
+
   test('places the hosts of an Ingress together', () => {
     const limits = { maxHosts: 3 };
     expect(planned(['a', 'b', 'c', 'd'], [], { limits }, [['a'], ['b', 'd'], ['c', 'd']])).toEqual([
@@ -102,7 +109,9 @@ describe('Placement', () => {
     expect(placement.refused.get('a')).toContain(
       'one router with 3 hosts, but a router of this class has at most 2',
     );
-    expect(placement.refused.get('d')).toContain('9 rules, but a router of this class has at most 5');
+    expect(placement.refused.get('d')).toContain(
+      '9 rules, but a router of this class has at most 5 (maxRules)',
+    );
     placement.plan(inputOf([], { limits: { maxHosts: 4, maxRules: 20 } }));
     expect(placement.refused.size).toBe(0);
   });
@@ -202,7 +211,7 @@ describe('Placement with random changes', () => {
         } of steps) {
           if (restart) placement = new Placement();
           for (const host of [...placement.groups.hosts()]) if (!(host in hosts)) placement.remove(host);
-          for (const [host, rules] of Object.entries(hosts)) placement.put(host, rules);
+          for (const [host, rules] of Object.entries(hosts)) placement.put(host, sizeOf(rules));
           for (const index of [0, 1]) placement.groups.tie(`shop/${index}`, ingresses[index] ?? []);
           routers = routers.map((each, index) => ({ ...each, deleting: index === deleted }));
           for (let turn = 0; turn < 4; turn++) {

@@ -9,8 +9,11 @@
  *   4. The drain time is over. If the new router still serves, the hosts are removed from the old one.
  * If the new router disappears before step 4, the move is canceled and the hosts stay.
  */
+
+import type { RouterCapacity } from '../../api/index.ts';
 import type { HostName } from '../model.ts';
 import { type HostGroup, HostGroups } from './host-groups.ts';
+import { excess, minus, NOTHING, plus, type Size } from './size.ts';
 
 /** A router that exists. */
 export interface PlacedRouter {
@@ -25,11 +28,6 @@ export interface PlacedRouter {
   readonly serving: boolean;
   /** It is being deleted and gets no hosts. Its hosts are placed on other routers. */
   readonly deleting: boolean;
-}
-
-export interface Limits {
-  readonly maxHosts: number;
-  readonly maxRules?: number;
 }
 
 /** Desired state of a router. Both lists are sorted. */
@@ -49,7 +47,7 @@ export interface PlacementPlan {
 }
 
 export interface PlanInput {
-  readonly limits: Limits;
+  readonly limits: RouterCapacity;
   /** Number of rules for all hosts. They are on every router and count on each. */
   readonly rulesForAll: number;
   /** All routers of the family, in the order in which they are filled. */
@@ -69,19 +67,14 @@ class Draft {
   readonly hosts = new Set<HostName>();
   /** With the time at which the new router was first seen serving the host. */
   readonly leaving = new Map<HostName, number | undefined>();
-  /** Number of rules of the hosts that stay. */
-  rules = 0;
+  /** Of the hosts that stay: those that leave do not count against the capacity. */
+  size = NOTHING;
   serving = false;
   deleting = false;
   changed = false;
 
   constructor(name: string) {
     this.name = name;
-  }
-
-  /** Leaving hosts do not count against the capacity. */
-  get staying(): number {
-    return this.hosts.size - this.leaving.size;
   }
 }
 
@@ -104,15 +97,15 @@ export class Placement {
     return this.#refused;
   }
 
-  put(host: HostName, rules: number): void {
+  put(host: HostName, size: Size): void {
     const home = this.#homes.get(host);
-    if (home !== undefined) home.rules += rules - this.groups.rulesOf(host);
-    this.groups.put(host, rules);
+    if (home !== undefined) home.size = plus(minus(home.size, this.groups.sizeOf(host)), size);
+    this.groups.put(host, size);
   }
 
   remove(host: HostName): void {
     const home = this.#homes.get(host);
-    if (home !== undefined) home.rules -= this.groups.rulesOf(host);
+    if (home !== undefined) home.size = minus(home.size, this.groups.sizeOf(host));
     this.#homes.delete(host);
     this.#refused.delete(host);
     for (const draft of this.#drafts.values()) {
@@ -192,7 +185,7 @@ export class Placement {
         if (!isLeaving.has(host)) draft.changed = true;
       } else {
         this.#homes.set(host, draft);
-        draft.rules += this.groups.rulesOf(host);
+        draft.size = plus(draft.size, this.groups.sizeOf(host));
         // Together with others that may be elsewhere.
         if ((this.groups.get(host)?.hosts.size ?? 0) > 1) this.#dirtyHost(host);
       }
@@ -215,7 +208,7 @@ export class Placement {
     for (const host of draft.hosts) if (this.#homes.get(host) === draft) this.#homes.delete(host);
     draft.hosts.clear();
     draft.leaving.clear();
-    draft.rules = 0;
+    draft.size = NOTHING;
   }
 
   #dirtyHost(host: HostName): void {
@@ -276,14 +269,12 @@ export class Placement {
   /** Whether the router can have the whole group. What it has of it already counts once. */
   #hasRoom(draft: Draft, group: HostGroup, { limits, rulesForAll }: PlanInput): boolean {
     if (draft.deleting) return false;
-    let [hosts, rules] = [draft.staying + group.hosts.size, draft.rules + group.rules + rulesForAll];
+    let size = plus(plus(draft.size, group.size), forAll(rulesForAll));
     for (const host of group.hosts) {
-      if (draft.staying === 0) break;
-      if (this.#homes.get(host) !== draft) continue;
-      hosts--;
-      rules -= this.groups.rulesOf(host);
+      if (draft.size.hosts === 0) break;
+      if (this.#homes.get(host) === draft) size = minus(size, this.groups.sizeOf(host));
     }
-    return hosts <= limits.maxHosts && rules <= (limits.maxRules ?? Number.POSITIVE_INFINITY);
+    return excess(size, limits) === undefined;
   }
 
   #move(host: HostName, target: Draft): void {
@@ -291,7 +282,7 @@ export class Placement {
     if (home === target) return;
     if (home !== undefined) {
       home.leaving.set(host, undefined);
-      home.rules -= this.groups.rulesOf(host);
+      home.size = minus(home.size, this.groups.sizeOf(host));
       home.changed = true;
     }
     this.#settle(target, host);
@@ -300,7 +291,7 @@ export class Placement {
   #settle(draft: Draft, host: HostName): void {
     draft.hosts.add(host);
     draft.leaving.delete(host);
-    draft.rules += this.groups.rulesOf(host);
+    draft.size = plus(draft.size, this.groups.sizeOf(host));
     draft.changed = true;
     this.#homes.set(host, draft);
   }
@@ -308,17 +299,16 @@ export class Placement {
   /** Moves groups away from a router that exceeds its capacity, as few as possible. The last group stays. */
   #relieve(draft: Draft, input: PlanInput): void {
     const { limits, rulesForAll } = input;
-    const maxRules = limits.maxRules ?? Number.POSITIVE_INFINITY;
-    const isOver = (): boolean => draft.staying > limits.maxHosts || draft.rules + rulesForAll > maxRules;
+    const isOver = (without = NOTHING): boolean =>
+      excess(minus(plus(draft.size, forAll(rulesForAll)), without), limits) !== undefined;
     if (draft.deleting || !isOver()) return;
     const staying = [...draft.hosts].filter((host) => !draft.leaving.has(host)).sort(input.compareAge);
     // The youngest first.
     const groups = [...new Set(staying.map((host) => this.groups.get(host)!))].toReversed();
     while (groups.length > 1 && isOver()) {
-      const excess = { hosts: draft.staying - limits.maxHosts, rules: draft.rules + rulesForAll - maxRules };
-      const isEnough = ({ hosts, rules }: HostGroup): boolean =>
-        hosts.size >= excess.hosts && rules >= excess.rules;
-      const enough = groups.filter(isEnough).sort((a, b) => a.rules - b.rules)[0];
+      const enough = groups
+        .filter(({ size }) => !isOver(size))
+        .sort((a, b) => a.size.rules - b.size.rules)[0];
       const moving = enough ?? groups[0]!;
       groups.splice(groups.indexOf(moving), 1);
       if (tooLarge(moving, input) !== undefined) continue;
@@ -380,14 +370,17 @@ export class Placement {
   }
 }
 
+/** Rules for all hosts are on every router. */
+const forAll = (rules: number): Size => ({ ...NOTHING, rules });
+
 /** Says why no router can have the group, not even an empty one. */
-function tooLarge({ hosts, rules }: HostGroup, { limits, rulesForAll }: PlanInput): string | undefined {
-  const { maxHosts, maxRules } = limits;
+function tooLarge({ hosts, size }: HostGroup, { limits, rulesForAll }: PlanInput): string | undefined {
+  const over = excess(plus(size, forAll(rulesForAll)), limits);
+  if (over === undefined) return undefined;
   const tied =
-    hosts.size === 1 ? 'The host' : 'The host, and the hosts that share an Ingress or a wildcard with it,';
-  if (hosts.size > maxHosts)
-    return `${tied} need one router with ${hosts.size} hosts, but a router of this class has at most ${maxHosts} (maxHosts): split the Ingress, or raise the limit`;
-  if (maxRules !== undefined && rules + rulesForAll > maxRules)
-    return `${tied} need one router with ${rules + rulesForAll} rules, but a router of this class has at most ${maxRules} (maxRules): use fewer paths, or raise the limit`;
-  return undefined;
+    hosts.size === 1
+      ? 'The host needs'
+      : 'The host, and the hosts that share an Ingress or a wildcard with it, need';
+  const { needed, what, limit, parameter } = over;
+  return `${tied} one router with ${needed} ${what}, but a router of this class has at most ${limit} (${parameter}): split the Ingress, or raise the limit`;
 }

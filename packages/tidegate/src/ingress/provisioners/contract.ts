@@ -70,7 +70,7 @@ export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 }
 
-/** Who programs routes: an agent beside the data plane, the manager, or another program. */
+/** What programs routes: an agent beside the data plane, the manager, or another program. */
 export type Programming = 'agent' | 'manager' | 'external';
 
 /** What a load balancer can hold. An absent field means unlimited. */

@@ -2,7 +2,7 @@
  * Provisioners: what creates, programs and deletes the load balancer of an L7Router. A class names its provisioner in
  * `spec.controller`. This folder has the contract (`contract.ts`, `parameters.ts`, `snapshot.ts`, `capabilities.ts`).
  *
- * Who does what for a router, depending on `programming` of its provisioner:
+ * What does what for a router, depending on `programming` of its provisioner:
  *
  * | programming | creates the load balancer        | programs routes                              | example           |
  * | ----------- | -------------------------------- | -------------------------------------------- | ----------------- |
