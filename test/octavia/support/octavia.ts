@@ -40,7 +40,7 @@ export class OctaviaServer {
   readonly #directory: string;
   readonly #root: string;
   readonly #processes: TestProcess[];
-  readonly #served = new Map<string, { haproxy: TestProcess; text: string }>();
+  readonly #served = new Map<string, TestProcess>();
 
   static async start({
     auth = 'noauth',
@@ -99,21 +99,14 @@ export class OctaviaServer {
       .replace(/bind \S+:443(?= |$)/gm, `bind 127.0.0.1:${https}`)
       .replace(/^ {4}(daemon|user .*|log .*|log-format .*|stats socket .*|server-state-file .*)\n/gm, '')
       .replace(/^ {4}maxconn \d+$/gm, '    maxconn 2000');
-    const before = this.#served.get(loadBalancer);
-    if (before?.text === text) return;
+    const old = this.#served.get(loadBalancer);
     const file = join(this.#directory, 'amphora', `${loadBalancer}.cfg`);
     await writeFile(file, text);
     const haproxy = new TestProcess(
-      [
-        join(this.#root, 'usr/sbin/haproxy'),
-        '-db',
-        '-f',
-        file,
-        ...(before ? ['-sf', `${before.haproxy.pid}`] : []),
-      ],
+      [join(this.#root, 'usr/sbin/haproxy'), '-db', '-f', file, ...(old ? ['-sf', `${old.pid}`] : [])],
       { env: pythonEnvironment(this.#root), cwd: this.#directory },
     );
-    this.#served.set(loadBalancer, { haproxy, text });
+    this.#served.set(loadBalancer, haproxy);
     for (const port of [http, https]) {
       if (!text.includes(`bind 127.0.0.1:${port}`)) continue;
       // Old and new process share the port until the old one has stopped to listen.
@@ -149,8 +142,7 @@ export class OctaviaServer {
   }
 
   async stop(): Promise<void> {
-    const served = [...this.#served.values()].map(({ haproxy }) => haproxy);
-    for (const each of [...served, ...this.#processes]) await each.kill('SIGKILL');
+    for (const each of [...this.#served.values(), ...this.#processes]) await each.kill('SIGKILL');
   }
 }
 
