@@ -37,10 +37,10 @@ describe('a class with several routers', () => {
 
   it('has hosts below a wildcard on the router of the wildcard', async () => {
     await world.makeClass('gold', { maxHosts: '2' });
-    await world.make(ingressObject('x', 'gold', ['x.example']), ingressObject('a', 'gold', ['a.sh']));
-    await world.routersAre('gold: a.sh x.example');
-    await world.make(ingressObject('all', 'gold', ['*.sh']));
-    await world.routersAre('gold-2: *.sh a.sh', 'gold: (a.sh) x.example');
+    await world.make(ingressObject('x', 'gold', ['x.example']), ingressObject('a', 'gold', ['a.sh.example']));
+    await world.routersAre('gold: a.sh.example x.example');
+    await world.make(ingressObject('all', 'gold', ['*.sh.example']));
+    await world.routersAre('gold-2: *.sh.example a.sh.example', 'gold: (a.sh.example) x.example');
   });
 
   it('does not place hosts that exceed the limits of every router, and says the limit', async () => {

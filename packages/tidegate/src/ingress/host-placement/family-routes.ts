@@ -1,5 +1,12 @@
 import { SetsByKey } from '@tidegate/kube';
-import { Compiler, type Explain, type IngressProblem, type Inputs, type Outcome } from '../compile/index.ts';
+import {
+  Compiler,
+  type Explain,
+  type IngressProblem,
+  type Inputs,
+  isOnlyClosed,
+  type Outcome,
+} from '../compile/index.ts';
 import type { Delta, HostName, Route, RouteAction } from '../model.ts';
 import { isSameSize, type Size } from './size.ts';
 
@@ -96,8 +103,9 @@ export class FamilyRoutes {
   flush(): RouteChanges {
     const { delta, outcomes } = this.#compiler.flush();
     const hosts = new Set<HostName>();
-    for (const { host, routes, fallback } of delta?.hosts.set ?? []) {
-      const rules = routes.length + (fallback === undefined ? 0 : 1);
+    for (const entry of delta?.hosts.set ?? []) {
+      const { host, routes, fallback } = entry;
+      const rules = isOnlyClosed(entry) ? 0 : routes.length + (fallback === undefined ? 0 : 1);
       // A host that is owned, but has no rules, needs no place on a router.
       if (rules === 0) {
         if (this.#leave(host)) hosts.add(host);

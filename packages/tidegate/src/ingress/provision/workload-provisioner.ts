@@ -1,4 +1,4 @@
-import { type KubeObject, keyOf, NODES, type Service } from '@tidegate/kube';
+import { type Deployment, type KubeObject, keyOf, NODES, type Service } from '@tidegate/kube';
 import { INGRESS_NGINX_CONTROLLER_PREFIX, type L7Router } from '../../api/index.ts';
 import type { IngressContext } from '../context.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type Removed,
 } from '../provisioners/index.ts';
 import { addressesOf } from './addresses.ts';
-import { workloadName, workloadOf } from './identity.ts';
+import { identityOf, workloadName, workloadOf } from './identity.ts';
 import { defaultImageOf, refusalOf } from './policy.ts';
 import type { ProvisionedObjects } from './provisioned-objects.ts';
 import { isReady, type RouterPods } from './router-pods.ts';
@@ -59,11 +59,15 @@ function workloadProvisioner(
     const image = defaultImageOf(router, routerImage, routerPolicy);
     const wanted = objectsFor(router, image, routerPorts);
     for (const object of wanted) await provisioned.apply(object, signal);
+    // Objects of a previous spec. Those in another namespace serve until the new Deployment does: its status triggers the
+    // next attempt.
     const isWanted = new Set(wanted.map((object) => `${object.kind} ${keyOf(object)}`));
-    // Delete objects of a previous spec, for example in another namespace.
+    const { namespace, name } = identityOf(router);
+    const serves = isServing(provisioned.get('Deployment', `${namespace}/${name}`));
     for (const kind of KINDS) {
       for (const object of provisioned.of(`${router.metadata.name}`, kind)) {
         if (isWanted.has(`${kind} ${keyOf(object)}`) || isSecretAccess(object, router)) continue;
+        if (object.metadata.namespace !== namespace && (!serves || !isOwnedBy(object, router))) continue;
         await provisioned.remove(object, signal);
       }
     }
@@ -94,6 +98,17 @@ function workloadProvisioner(
 
   return { ensure, remove, forget };
 }
+
+/** Whether all pods of the current spec are ready. */
+function isServing(deployment: Deployment | undefined): boolean {
+  const { observedGeneration = 0, readyReplicas = 0, updatedReplicas = 0 } = deployment?.status ?? {};
+  if (deployment === undefined || observedGeneration < (deployment.metadata.generation ?? 0)) return false;
+  const replicas = deployment.spec?.replicas ?? 1;
+  return readyReplicas >= replicas && updatedReplicas >= replicas;
+}
+
+const isOwnedBy = ({ metadata }: KubeObject, router: L7Router): boolean =>
+  (metadata.ownerReferences ?? []).some(({ uid }) => uid === router.metadata.uid);
 
 /** The secret access controller manages these objects. */
 const isSecretAccess = ({ kind, metadata }: KubeObject, router: L7Router): boolean =>
