@@ -19,8 +19,8 @@ export default defineConfig({
   test: {
     // Unit tests and end-to-end tests are one project: a second one would transform and load all sources again.
     include: ['packages/*/{src,examples}/**/*.test.ts', 'test/**/*.test.ts'],
-    // Run by `npm run test:kube` and `npm run test:package`.
-    exclude: [...configDefaults.exclude, 'test/kube/**', 'test/package/**'],
+    // Run by `npm run test:kube`, `npm run test:octavia` and `npm run test:package`.
+    exclude: [...configDefaults.exclude, 'test/kube/**', 'test/octavia/**', 'test/package/**'],
     sequence: { sequencer: LongestFirst },
     // Tests wait for processes about as long as they compute, so there are more workers than cores.
     maxWorkers: availableParallelism() + 1,

@@ -1,7 +1,7 @@
-// Prints the outcome of the last `npm test`, `npm run test:kube` and `npm run test:package` in one line, from the reports that vitest left behind.
+// Prints the outcome of the last `npm test`, `npm run test:kube`, `npm run test:octavia` and `npm run test:package` in one line, from the reports that vitest left behind.
 import { existsSync, readFileSync } from 'node:fs';
 
-const reports = ['report.json', 'report.kube.json', 'report.package.json']
+const reports = ['report.json', 'report.kube.json', 'report.octavia.json', 'report.package.json']
   .map((name) => `node_modules/.vitest/${name}`)
   .filter((path) => existsSync(path))
   .map((path) => JSON.parse(readFileSync(path, 'utf8')));

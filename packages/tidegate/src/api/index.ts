@@ -14,6 +14,7 @@ import { ingressClassPolicyDefinition } from './ingress-class-policy.ts';
 import { l7RouterDefinition } from './l7-router.ts';
 import { nodeGroupDefinition } from './node-group.ts';
 import { nodePoolDefinition } from './node-pool.ts';
+import { routerProvisionerDefinition } from './router-provisioner.ts';
 import type { CustomResourceDefinition } from './schema.ts';
 import { yurtIngressDefinition } from './yurt-ingress.ts';
 
@@ -29,6 +30,7 @@ export * from './node-pool.ts';
 export { convertNodePool } from './node-pool-conversion.ts';
 export type * from './object.ts';
 export type * from './overriders.ts';
+export * from './router-provisioner.ts';
 export type { CustomResourceDefinition } from './schema.ts';
 export * from './yurt-ingress.ts';
 
@@ -41,5 +43,6 @@ export const customResourceDefinitions = (): CustomResourceDefinition[] => [
   ingressClassPolicyDefinition(),
   hostClaimDefinition(),
   l7RouterDefinition(),
+  routerProvisionerDefinition(),
   yurtIngressDefinition(),
 ];

@@ -14,11 +14,18 @@ import {
   object,
   type Schema,
   text,
+  textMap,
   wholeObject,
 } from './schema.ts';
 
 /** Capacity of a router. When it is exceeded, the class gets another router. */
-export type RouterCapacity = { maxHosts?: number; maxRules?: number };
+export type RouterCapacity = {
+  maxHosts?: number;
+  maxRules?: number;
+  maxCertificates?: number;
+  maxUpstreams?: number;
+  maxBytes?: number;
+};
 
 /** Settings for provisioners that run routers as Deployments. */
 export type RouterWorkload = {
@@ -49,6 +56,8 @@ export type L7RouterSpec = {
   /** Hosts that are moving to another router. They are removed from `hosts` when that router serves them. */
   leaving?: string[];
   workload?: RouterWorkload;
+  /** The parameters of the class, for provisioners that do not run routers as Deployments. */
+  parameters?: Record<string, string>;
 };
 
 /** Same format as in the status of an Ingress. */
@@ -59,6 +68,20 @@ export type RouterAgent = { name: string; appliedGeneration: number; time?: stri
 
 export type RouterProblem = { ingress: string; reason: string; message: string };
 
+/** A host that is on the router, but that it does not serve. */
+export type RouterFailedHost = { host: string; reason: string; message: string };
+
+/** The load balancer outside of the cluster, with the fields of Kuryr's annotation. */
+export type RouterLoadBalancer = {
+  id?: string;
+  /** Inside of its network. `status.addresses` is where clients reach it. */
+  ip?: string;
+  name?: string;
+  portID?: string;
+  projectID?: string;
+  subnetID?: string;
+};
+
 export type L7RouterStatus = {
   observedGeneration?: number;
   addresses?: RouterAddress[];
@@ -67,6 +90,9 @@ export type L7RouterStatus = {
   agents?: RouterAgent[];
   /** Generation that all ready routers have applied. */
   appliedGeneration?: number;
+  /** Hosts that are not served although the router has applied the generation. */
+  failedHosts?: RouterFailedHost[];
+  loadBalancer?: RouterLoadBalancer;
   /** The first problems. `problemCount` is the total number. */
   problems?: RouterProblem[];
   problemCount?: number;
@@ -91,6 +117,7 @@ export const L7_ROUTERS: KindResource<L7Router> = {
 /** More hosts would exceed the size limit of an object. */
 export const MOST_ROUTER_HOSTS = 20_000;
 export const MOST_ROUTER_PROBLEMS = 20;
+export const MOST_FAILED_HOSTS = 1_000;
 
 const port = (description: string): Schema => integer(description, { minimum: 1, maximum: 65_535 });
 const count = (description: string): Schema => integer(description, { minimum: 0 });
@@ -143,7 +170,10 @@ const spec = object(
         'x-kubernetes-list-type': 'atomic',
       },
     ),
-    driver: text('Data plane of the router, for example nginx or embedded.', { minLength: 1, maxLength: 63 }),
+    driver: text(
+      'Provisioner of the router: nginx, embedded or octavia, or a controller name, for example example.com/f5.',
+      { minLength: 1, maxLength: 253 },
+    ),
     pool: text(
       'NodePool or NodeGroup that the router runs in. The router then uses only endpoints of this pool.',
       {
@@ -154,6 +184,9 @@ const spec = object(
     capacity: object('Capacity of the router. When it is exceeded, the class gets another router.', {
       maxHosts: integer('Maximum number of hosts.', { minimum: 1 }),
       maxRules: integer('Maximum number of paths and default backends of all hosts.', { minimum: 1 }),
+      maxCertificates: integer('Maximum number of hosts with a certificate.', { minimum: 1 }),
+      maxUpstreams: integer('Maximum number of different backends.', { minimum: 1 }),
+      maxBytes: integer('Maximum size of the names of hosts, paths and backends.', { minimum: 1 }),
     }),
     hosts: list(
       'Hosts that were placed on the router. If absent, the router serves all hosts of its classes. Rules without a host are on every router.',
@@ -166,6 +199,10 @@ const spec = object(
       { maxItems: MOST_ROUTER_HOSTS, 'x-kubernetes-list-type': 'atomic' },
     ),
     workload,
+    parameters: textMap(
+      'Parameters of the class as its author wrote them, for provisioners that do not run routers as Deployments.',
+      { maxProperties: 512 },
+    ),
   },
   {
     required: ['ingressClassName', 'driver'],
@@ -208,6 +245,27 @@ const status = object('Most recently observed state of the router.', {
   rules: count('Number of paths and default backends that the router serves.'),
   agents: listMap('Reports of the running routers.', 'name', agent),
   appliedGeneration: generation('Generation of the L7Router that all ready routers have applied.'),
+  failedHosts: list(
+    'Hosts that are not served, although the router has applied the generation.',
+    object(
+      'A host that is not served.',
+      {
+        host: text('The host. Empty for rules without a host.', { maxLength: 253 }),
+        reason: text('Machine-readable reason in CamelCase.', { maxLength: 63 }),
+        message: text('Human-readable explanation.', { maxLength: 1_024 }),
+      },
+      { required: ['host', 'reason', 'message'] },
+    ),
+    { maxItems: MOST_FAILED_HOSTS, 'x-kubernetes-list-type': 'atomic' },
+  ),
+  loadBalancer: object('The load balancer, if it is outside of the cluster.', {
+    id: text('Identifies the load balancer in its cloud.'),
+    ip: text('Address in its network. Clients use status.addresses.'),
+    name: text('Name of the load balancer.'),
+    portID: text('Network port of the load balancer.'),
+    projectID: text('Project that owns the load balancer.'),
+    subnetID: text('Subnet of the load balancer.'),
+  }),
   problems: list(
     'The first problems of Ingresses that the router serves.',
     object('A problem of an Ingress.', {

@@ -7,6 +7,7 @@ import {
   type NodePool,
   type NodePoolVersion,
 } from '../api/index.ts';
+import { toIngress, toIngressClass } from './ingress-conversion.ts';
 import { CommandError } from './process.ts';
 
 interface Converter {
@@ -14,7 +15,8 @@ interface Converter {
   readonly kind: string;
   /** Oldest first. The last one is the default target. */
   readonly versions: readonly string[];
-  convert(object: KubeObject, version: string): KubeObject;
+  /** Some objects become several. */
+  convert(object: KubeObject, version: string): KubeObject | KubeObject[];
 }
 
 const CONVERTERS: readonly Converter[] = [
@@ -24,15 +26,27 @@ const CONVERTERS: readonly Converter[] = [
     versions: ['v1alpha1', 'v1beta1', 'v1beta2'],
     convert: toNodePool,
   },
+  { group: 'extensions', kind: 'Ingress', versions: ['v1'], convert: toIngress },
+  {
+    group: 'networking.k8s.io',
+    kind: 'Ingress',
+    versions: ['v1'],
+    convert: (object) => (object.apiVersion === 'networking.k8s.io/v1' ? object : toIngress(object)),
+  },
+  { group: 'network.k8s.io', kind: 'IngressClass', versions: ['v1'], convert: toIngressClass },
 ];
 
 /** Returns the object in another version, or undefined if its kind has only one. */
-export function convertObject(object: KubeObject, target: string | undefined): KubeObject | undefined {
+export function convertObject(
+  object: KubeObject,
+  target: string | undefined,
+): KubeObject | KubeObject[] | undefined {
   const { group } = parseApiVersion(object.apiVersion);
   const converter = CONVERTERS.find((known) => known.group === group && known.kind === object.kind);
   if (converter === undefined) return undefined;
   const { kind, versions } = converter;
-  const version = target ?? versions.at(-1)!;
+  // A kind with one version is always converted to it: a file can have objects of several kinds.
+  const version = (versions.length > 1 ? target : undefined) ?? versions.at(-1)!;
   if (!versions.includes(version)) {
     throw new CommandError(`${kind} has no version ${version}; supported versions: ${versions.join(', ')}`);
   }

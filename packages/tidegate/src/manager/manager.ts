@@ -35,7 +35,12 @@ import {
 } from '../api/index.ts';
 import { approvalController } from '../approval/index.ts';
 import { applicationController, followTargetLabels } from '../apps/index.ts';
-import { type RouterPolicy, type RouterPorts, runIngressControllers } from '../ingress/index.ts';
+import {
+  type Provisioner,
+  type RouterPolicy,
+  type RouterPorts,
+  runIngressControllers,
+} from '../ingress/index.ts';
 import {
   followMembership,
   type Membership,
@@ -72,6 +77,8 @@ export interface ManagerOptions {
   routerPolicy?: RouterPolicy;
   /** The ports of routers in their pods, if not the usual ones. */
   routerPorts?: RouterPorts;
+  /** Provisioners besides those of every manager, for example for a cloud. */
+  provisioners?: readonly Provisioner[];
   /** If false, the manager acts as the leader immediately. Use only if a single manager runs. */
   leaderElection: boolean;
   /**
@@ -172,8 +179,16 @@ async function serveAdmission(
   onReady: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, clock = systemClock, webhook, registration = 'allow', log, metrics } = options;
-  const ingresses = ingressSources({ client, informers, clock });
+  const {
+    client,
+    clock = systemClock,
+    webhook,
+    registration = 'allow',
+    log,
+    metrics,
+    provisioners,
+  } = options;
+  const ingresses = ingressSources({ client, informers, clock, ...(provisioners && { provisioners }) });
   const yurtIngresses = informers.for(YURT_INGRESSES);
   await orAborted(Promise.all([ingresses.synced, yurtIngresses.synced, targets.synced]), signal);
   await runWebhook(
@@ -299,8 +314,8 @@ const CONTROLLERS: Readonly<Record<Exclude<Part, 'admission'>, RunControllers>> 
       ),
     ),
   apps: (_, context, signal) => applicationController(context).run(signal),
-  routers: ({ routerImage, routerPolicy, routerPorts }, context, signal) => {
-    const all = { ...context, routerImage, routerPolicy, routerPorts };
+  routers: ({ routerImage, routerPolicy, routerPorts, provisioners }, context, signal) => {
+    const all = { ...context, routerImage, routerPolicy, routerPorts, ...(provisioners && { provisioners }) };
     return Promise.all([
       ...yurtIngressControllers(all).map((controller) => controller.run(signal)),
       runIngressControllers(all, signal),

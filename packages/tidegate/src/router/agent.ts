@@ -12,13 +12,13 @@ import {
 import { HOST_CLAIMS } from '../api/index.ts';
 import type { Listening } from '../dataplane/driver.ts';
 import { Compiler } from '../ingress/compile/index.ts';
+import { endpointSlices } from '../ingress/endpoint-slices.ts';
 import type { Certificate, Changes } from '../ingress/model.ts';
-import { endpointSlices } from './endpoint-slices.ts';
+import { PoolNodes } from '../ingress/pool-nodes.ts';
 import { ExternalNames } from './external-names.ts';
 import { feed } from './feed.ts';
 import type { RouterOptions } from './options.ts';
 import { OwnL7Router } from './own-l7-router.ts';
-import { PoolNodes } from './pool-nodes.ts';
 import { Programmer } from './programmer.ts';
 import type { Resolve } from './resolve.ts';
 import { SecretWatches } from './secret-watches.ts';

@@ -11,9 +11,8 @@ import {
 } from '@tidegate/kube';
 import { HOST_CLAIMS } from '../api/index.ts';
 import type { Compiler, Inputs } from '../ingress/compile/index.ts';
+import { type PoolNodes, withoutOtherNodes } from '../ingress/pool-nodes.ts';
 import { nodesOfSlice } from '../scope/index.ts';
-import { nodeOfEndpoint } from './endpoint-slices.ts';
-import type { PoolNodes } from './pool-nodes.ts';
 
 interface FeedOptions {
   informers: Informers;
@@ -73,11 +72,4 @@ export async function feed({
     ...(claims ? [follow('HostClaim', HOST_CLAIMS, 'routes')] : []),
   ];
   await Promise.all([slices, ...others].map(({ informer }) => informer.synced));
-}
-
-/** The slice without endpoints on other nodes. An endpoint without a node is outside every pool. */
-function withoutOtherNodes(nodes: PoolNodes | undefined, slice: EndpointSlice): EndpointSlice {
-  if (nodes === undefined) return slice;
-  const seen = (slice.endpoints ?? []).filter((endpoint) => nodes.has(nodeOfEndpoint(endpoint) ?? ''));
-  return seen.length === slice.endpoints?.length ? slice : { ...slice, endpoints: seen };
 }

@@ -1,16 +1,20 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   Applier,
   apiVersionOf,
   backoffDelay,
   type Clock,
+  INGRESSES,
   type Informers,
   type KubeClient,
   type Logger,
   type Random,
   sleep,
 } from '@tidegate/kube';
-import { L7_ROUTERS, type L7Router } from '../api/index.ts';
+import { HOST_CLAIMS, L7_ROUTERS, type L7Router } from '../api/index.ts';
+import { classesOf } from '../ingress/classes/index.ts';
 import type { Compiler } from '../ingress/compile/index.ts';
+import type { HostName } from '../ingress/model.ts';
 
 interface OwnL7RouterOptions {
   client: KubeClient;
@@ -26,6 +30,8 @@ interface OwnL7RouterOptions {
   log: Logger;
 }
 
+/** How long a generation waits for the Ingresses of its hosts. */
+const PATIENCE_MS = 10_000;
 const BACKOFF = { baseMs: 500, maxMs: 30_000 };
 
 /**
@@ -39,6 +45,9 @@ export class OwnL7Router {
   readonly #options: OwnL7RouterOptions;
   readonly #applier: Applier;
   #router: L7Router | undefined;
+  /** Hosts of the spec that had no routes yet. */
+  readonly #pending = new Set<HostName>();
+  #isPatient = false;
   /** The generation that every worker serves. */
   #served: number | undefined;
   /** The generation in the status. It follows `#served`; generations in between can be skipped. */
@@ -69,20 +78,55 @@ export class OwnL7Router {
     return this.#router?.metadata.generation;
   }
 
-  /** Every worker serves the hosts of this generation: reports it. */
+  /**
+   * Every worker serves the routes that were compiled for this generation: reports it. Placement adds a host because it has an
+   * Ingress, so a host without routes means that this agent has not received the Ingress or its claim yet. The generation
+   * counts as served only when it has, but a host that never gets routes does not hold it up for long.
+   */
   served(generation: number | undefined, signal: AbortSignal): void {
     if (generation === undefined || generation === this.#served) return;
+    const { compiler } = this.#options;
+    for (const host of this.#pending) if (compiler.hasRoutes(host)) this.#pending.delete(host);
+    if (this.#pending.size > 0) {
+      this.#wait(signal);
+      return;
+    }
     this.#served = generation;
     void this.#report(signal);
+  }
+
+  #wait(signal: AbortSignal): void {
+    if (this.#isPatient) return;
+    this.#isPatient = true;
+    const giveUp = (): void => {
+      this.#isPatient = false;
+      this.#pending.clear();
+      this.#options.touch('routes');
+    };
+    sleep(this.#options.clock, PATIENCE_MS, signal).then(giveUp, () => {}); // Aborted: the agent ends.
   }
 
   #follow(router: L7Router): void {
     const { compiler, touch } = this.#options;
     // The status changes often, but only a change of the spec increases the generation.
     if (this.generation === router.metadata.generation) return;
+    const before = new Set(this.#router?.spec.hosts);
+    const hosts = new Set(router.spec.hosts);
+    for (const host of this.#pending) if (!hosts.has(host)) this.#pending.delete(host);
+    for (const host of hosts) if (!before.has(host)) this.#pending.add(host);
+    const classNames = classesOf(router);
+    if (!isDeepStrictEqual(classNames, this.#router && classesOf(this.#router))) this.#setClasses(classNames);
     this.#router = router;
     compiler.setServedHosts(router.spec.hosts);
     touch('routes');
+  }
+
+  /** Classes can join a shared router while it runs. Before the informers are synced, their objects are put by the feed. */
+  #setClasses(classNames: readonly string[]): void {
+    const { compiler, informers } = this.#options;
+    compiler.setClassNames(classNames);
+    for (const claim of informers.for(HOST_CLAIMS).cache.list()) compiler.put('HostClaim', claim);
+    for (const ingress of informers.for(INGRESSES).cache.list()) compiler.put('Ingress', ingress);
   }
 
   /** Retries until the status is written. Never rejects. */

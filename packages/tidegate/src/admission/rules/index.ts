@@ -22,7 +22,7 @@ import { defaultIngressClassRule } from './default-ingress-class.ts';
 import { edgeApplicationRule } from './edge-application.ts';
 import { edgeApplicationStatusRule } from './edge-application-status.ts';
 import { type IngressSources, ingressRule } from './ingress.ts';
-import { ingressClassParametersRule } from './ingress-class-parameters.ts';
+import { ingressClassParametersRule, ingressClassRule } from './ingress-class-parameters.ts';
 import { l7RouterRule } from './l7-router.ts';
 import { nodeGroupRule } from './node-group.ts';
 import { type NodeIdentitySources, nodeIdentityRules } from './node-identity.ts';
@@ -57,7 +57,8 @@ export const admissionRules = (sources: RuleSources): AdmissionRule[] => {
     edgeApplicationRule(membership, permissions),
     edgeApplicationStatusRule(permissions),
     yurtIngressRule(membership, yurtIngresses),
-    ingressClassParametersRule(),
+    ingressClassParametersRule(ingresses),
+    ingressClassRule(ingresses),
     l7RouterRule(ingresses.classes),
     defaultIngressClassRule(ingresses.classes),
     ingressRule(ingresses, now),

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { HostClaim, IngressClassPolicy } from '../../api/index.ts';
 import { readIngress } from '../../ingress/compile/index.ts';
 import { ClaimIndex, ownershipOf } from '../../ingress/ownership/index.ts';
+import { ProvisionerRegistry } from '../../ingress/provisioners/index.ts';
 import {
   CLASS,
   hostClaim,
@@ -56,6 +57,8 @@ const ruleOf = ({
       claims,
       policyOf: (className) => (className === CLASS ? cluster.policy : undefined),
       classesWith: (className) => [className, ...(cluster.sharedWith ?? [])],
+      provisioners: new ProvisionerRegistry(),
+      parametersOf: () => undefined,
       classes: { get: (name) => classes.find(({ metadata }) => metadata.name === name), list: () => classes },
       ingressesNaming: (className, host) =>
         read.filter(({ ofClass, hosts }) => ofClass === className && hosts.has(host)).map(({ each }) => each),

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Programming } from '../provisioners/index.ts';
 import type { ClassProblem, ResolvedClass } from './resolve.ts';
 import type { ClassSettings } from './settings.ts';
 
@@ -14,6 +16,7 @@ export interface Family {
   /** The oldest class first. Its parameters apply to the whole family. */
   readonly classNames: readonly string[];
   readonly driver: string;
+  readonly programming: Programming;
   /** Undefined while the parameters of one of its classes are missing or invalid: then its routers stay unchanged. */
   readonly settings: ClassSettings | undefined;
 }
@@ -46,6 +49,8 @@ export function familiesOf(
     else if (family.driver === each.driver) {
       const settings = each.settings && family.settings;
       families.set(own.key, { ...family, settings, classNames: [...family.classNames, each.name] });
+      if (settings !== undefined && !isDeepStrictEqual(settings, each.settings))
+        problems.set(each.name, [...each.problems, ignoredParameters(each.name, family)]);
     } else {
       const message = `sharedAddress ${own.name} is used by IngressClass ${family.classNames[0]} with the data plane ${family.driver}, not ${each.driver}. Nothing is provisioned for this class: choose another sharedAddress.`;
       problems.set(each.name, [...each.problems, { reason: 'AddressConflict', message }]);
@@ -56,9 +61,14 @@ export function familiesOf(
   return { families, problems };
 }
 
+const ignoredParameters = (name: string, { name: address, classNames }: Family): ClassProblem => ({
+  reason: 'ParametersIgnored',
+  message: `The parameters of IngressClass ${name} are ignored, because IngressClass ${classNames[0]} has sharedAddress ${address} for longer. Write the same parameters, or choose another sharedAddress.`,
+});
+
 /** The family that the class would be in without any other class. */
 function ownFamily(
-  { name, driver, settings }: ResolvedClass,
+  { name, driver, programming, settings }: ResolvedClass,
   sharedBefore: (className: string) => string | undefined,
 ): Family {
   const address = settings === undefined ? sharedBefore(name) : settings.sharedAddress;
@@ -68,6 +78,7 @@ function ownFamily(
     shared: address !== undefined,
     classNames: [name],
     driver,
+    programming,
     settings,
   };
 }

@@ -6,4 +6,4 @@
 export { ClassTable, classesOf } from './class-table.ts';
 export { isOwnProgram, isWorkloadDriver } from './drivers.ts';
 export { classFamilyKey, type Family, sharedFamilyKey } from './families.ts';
-export { referenceOf } from './resolve.ts';
+export { type ParametersReference, referenceOf } from './resolve.ts';

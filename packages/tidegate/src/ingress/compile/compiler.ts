@@ -26,7 +26,7 @@ export interface Inputs {
 }
 
 export interface CompilerOptions {
-  /** Ingresses of these classes are compiled. */
+  /** Ingresses of these classes are compiled. `setClassNames` changes it. */
   readonly classNames: readonly string[];
   /** The hosts of this router. Default: all hosts. `setServedHosts` changes it. */
   readonly hosts?: Iterable<HostName>;
@@ -35,6 +35,8 @@ export interface CompilerOptions {
    * the oldest Ingress that names it.
    */
   readonly claimsRequired?: boolean;
+  /** Whether Ingresses of classes with this controller are compiled. Default: those of Tidegate's own controllers. */
+  readonly isOurs?: (controller: string) => boolean;
   /** Explains in the outcome of an Ingress why its namespace has no claim to a host. */
   readonly explain?: Explain;
   /** Milliseconds since the epoch. */
@@ -96,10 +98,11 @@ export class Compiler {
     this.#owners = new HostOwners(options.classNames, options.claimsRequired === true, options.explain);
     this.#hosts = new HostTable(this.#servedHosts, this.#owners);
     this.#certificates = new CertificateTable(this.#hosts, this.#servedHosts);
-    this.#ingresses = new IngressSet(options.classNames, {
-      added: (ingress) => this.#added(ingress),
-      removed: (ingress) => this.#removed(ingress),
-    });
+    const follower = {
+      added: (ingress: IngressFacts) => this.#added(ingress),
+      removed: (ingress: IngressFacts) => this.#removed(ingress),
+    };
+    this.#ingresses = new IngressSet(options.classNames, follower, options.isOurs);
     this.#inputs = {
       HostClaim: {
         put: (object) => this.#ownerChanged(this.#owners.put(object)),
@@ -136,6 +139,12 @@ export class Compiler {
   /** `key` is `namespace/name`, or the name of an IngressClass or HostClaim. */
   remove(kind: keyof Inputs, key: string): void {
     this.#inputs[kind].remove(key);
+  }
+
+  /** Replaces the classes. Put all HostClaims and Ingresses again afterwards: those of a new class were ignored before. */
+  setClassNames(classNames: readonly string[]): void {
+    this.#owners.setClassNames(classNames);
+    this.#ingresses.setClassNames(classNames);
   }
 
   /** Replaces the hosts of this router. Undefined means all hosts. */
@@ -183,6 +192,11 @@ export class Compiler {
     if (isSame && from > 0) return { delta: undefined, outcomes, secrets };
     this.#generation++;
     return { delta: { from, to: this.#generation, hosts, upstreams, certificates }, outcomes, secrets };
+  }
+
+  /** Whether the host had routes at the last flush. */
+  hasRoutes(host: HostName): boolean {
+    return this.#hosts.hasRoutes(host);
   }
 
   /** Whether the host has no routes now, but will have some as soon as its claim is recorded. */

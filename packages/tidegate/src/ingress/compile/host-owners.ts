@@ -18,13 +18,18 @@ export type ClaimsTo = (host: HostName) => readonly HostClaim[];
 export class HostOwners {
   readonly required: boolean;
   readonly explain: Explain;
-  readonly #classNames: readonly string[];
+  #classNames: readonly string[];
   readonly #claims = new ClaimIndex();
 
   constructor(classNames: readonly string[], required: boolean, explain: Explain = () => undefined) {
     this.#classNames = classNames;
     this.required = required;
     this.explain = explain;
+  }
+
+  /** Put all claims again afterwards. */
+  setClassNames(classNames: readonly string[]): void {
+    this.#classNames = classNames;
   }
 
   /** Returns the hosts that are concerned. */

@@ -117,6 +117,11 @@ export class HostTable {
     return this.#compiled.get(host)?.shares.get(ingress);
   }
 
+  hasRoutes(host: HostName): boolean {
+    const routes = this.#compiled.get(host)?.routes;
+    return routes !== undefined && (routes.routes.length > 0 || routes.fallback !== undefined);
+  }
+
   *routes(): Generator<HostRoutes> {
     for (const { routes } of this.#compiled.values()) if (routes !== undefined) yield routes;
   }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Ingress, type IngressClass, keyOf } from '@tidegate/kube';
-import { INGRESS_CONTROLLER_PREFIX } from '../../api/index.ts';
+import { isBuiltIn } from '../provisioners/index.ts';
 import { classNameOf } from './class-name.ts';
 import { type IngressFacts, readIngress } from './ingress-facts.ts';
 
@@ -12,16 +12,27 @@ interface Follower {
 
 /** The Ingresses of the given classes. Ingresses of a class with a foreign controller are kept, but not reported. */
 export class IngressSet {
-  readonly #classNames: readonly string[];
+  #classNames: readonly string[];
   readonly #follower: Follower;
+  readonly #isOurs: (controller: string) => boolean;
   /** By key. */
   readonly #ingresses = new Map<string, { className: string; facts: IngressFacts }>();
   /** Names of classes whose IngressClass has a controller that is not one of Tidegate. */
   readonly #foreign = new Set<string>();
 
-  constructor(classNames: readonly string[], follower: Follower) {
+  constructor(
+    classNames: readonly string[],
+    follower: Follower,
+    isOurs: (controller: string) => boolean = isBuiltIn,
+  ) {
     this.#classNames = classNames;
+    this.#isOurs = isOurs;
     this.#follower = follower;
+  }
+
+  /** Put all Ingresses again afterwards. */
+  setClassNames(classNames: readonly string[]): void {
+    this.#classNames = classNames;
   }
 
   get(key: string): IngressFacts | undefined {
@@ -57,7 +68,7 @@ export class IngressSet {
   }
 
   putClass({ metadata, spec }: IngressClass): void {
-    const isOurs = spec?.controller === undefined || spec.controller.startsWith(INGRESS_CONTROLLER_PREFIX);
+    const isOurs = spec?.controller === undefined || this.#isOurs(spec.controller);
     this.#setForeign(`${metadata.name}`, !isOurs);
   }
 

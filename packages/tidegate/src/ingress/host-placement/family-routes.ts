@@ -7,14 +7,15 @@ import {
   isOnlyClosed,
   type Outcome,
 } from '../compile/index.ts';
-import type { HostName } from '../model.ts';
+import type { Delta, HostName, Route, RouteAction } from '../model.ts';
+import { isSameSize, type Size } from './size.ts';
 
 /** Kinds of the inputs of the compiler in the manager. It needs no EndpointSlices: only routers use endpoints. */
 export type FamilyKind = Exclude<keyof Inputs, 'EndpointSlice'>;
 
 export interface RouteChanges {
-  /** Whether hosts, or their numbers of rules, have changed. */
-  readonly hosts: boolean;
+  /** Hosts that were added or removed, or whose number of rules has changed. */
+  readonly hosts: ReadonlySet<HostName>;
   /** Keys of the Ingresses whose outcome has changed. */
   readonly ingresses: ReadonlySet<string>;
   /** Problems of Ingresses that are new. Each becomes one event. */
@@ -29,6 +30,9 @@ export class FamilyRoutes {
   readonly classNames: readonly string[];
   readonly #compiler: Compiler;
   readonly #rules = new Map<HostName, number>();
+  readonly #sizes = new Map<HostName, Size>();
+  /** Hosts with a certificate. */
+  readonly #certificates = new Set<HostName>();
   /**
    * By host: key of the Ingress that the first route comes from. Placement sorts hosts by the age of this Ingress.
    */
@@ -40,7 +44,14 @@ export class FamilyRoutes {
 
   constructor(classNames: readonly string[], now: () => number, explain: Explain) {
     this.classNames = classNames;
-    this.#compiler = new Compiler({ classNames, claimsRequired: true, explain, now });
+    this.#compiler = new Compiler({
+      classNames,
+      claimsRequired: true,
+      // Only classes of known provisioners have a family.
+      isOurs: () => true,
+      explain,
+      now,
+    });
   }
 
   put<K extends FamilyKind>(kind: K, object: Inputs[K]): void {
@@ -65,6 +76,11 @@ export class FamilyRoutes {
     return this.#rules.size === 0 && this.#compiler.hasAwaited();
   }
 
+  /** Whether the host has no routes now, but will have some as soon as its claim is recorded. */
+  isAwaited(host: HostName): boolean {
+    return this.#compiler.isAwaited(host);
+  }
+
   /** Key of an Ingress that the host has routes from. */
   ingressOf(host: HostName): string | undefined {
     return this.#oldest.get(host);
@@ -86,28 +102,68 @@ export class FamilyRoutes {
   /** Compiles all pending changes. */
   flush(): RouteChanges {
     const { delta, outcomes } = this.#compiler.flush();
-    let hosts = false;
+    const hosts = new Set<HostName>();
     for (const entry of delta?.hosts.set ?? []) {
       const { host, routes, fallback } = entry;
       const rules = isOnlyClosed(entry) ? 0 : routes.length + (fallback === undefined ? 0 : 1);
       // A host that is owned, but has no rules, needs no place on a router.
       if (rules === 0) {
-        hosts = this.#leave(host) || hosts;
+        if (this.#leave(host)) hosts.add(host);
         continue;
       }
       this.#awaited.delete(host);
-      hosts ||= this.#rules.get(host) !== rules;
       this.#rules.set(host, rules);
+      const size = this.#sizeOf(
+        host,
+        [...routes.map(({ action }) => action), ...(fallback ? [fallback] : [])],
+        routes,
+      );
+      if (!isSameSize(this.#sizes.get(host), size)) hosts.add(host);
+      this.#sizes.set(host, size);
       const source = (routes[0]?.action ?? fallback)?.source;
       if (source !== undefined) this.#oldest.set(host, `${source.namespace}/${source.name}`);
     }
-    for (const host of delta?.hosts.remove ?? []) hosts = this.#leave(host) || hosts;
+    for (const host of this.#changedCertificates(delta)) hosts.add(host);
+    for (const host of delta?.hosts.remove ?? []) if (this.#leave(host)) hosts.add(host);
     for (const host of this.#awaited)
-      if (!this.#compiler.isAwaited(host)) hosts = this.#forget(host) || hosts;
+      if (!this.#compiler.isAwaited(host) && this.#forget(host)) hosts.add(host);
     const problems: { ingress: string; problem: IngressProblem }[] = [];
     for (const outcome of outcomes.set) problems.push(...this.#setOutcome(outcome));
     for (const key of outcomes.remove) this.#removeOutcome(key);
     return { hosts, problems, ingresses: new Set([...outcomes.set.map(keyOfOutcome), ...outcomes.remove]) };
+  }
+
+  /** What a host needs of a router. */
+  sizeOf(host: HostName): Size | undefined {
+    return this.#sizes.get(host);
+  }
+
+  #sizeOf(host: HostName, actions: readonly RouteAction[], routes: readonly Route[]): Size {
+    const upstreams = new Set(actions.flatMap(({ backends }) => backends.map(({ upstream }) => upstream)));
+    const names = [host, ...routes.map(({ path }) => path), ...upstreams];
+    return {
+      hosts: 1,
+      rules: actions.length,
+      certificates: Number(this.#certificates.has(host)),
+      upstreams: upstreams.size,
+      bytes: names.reduce((sum, name) => sum + name.length, 0),
+    };
+  }
+
+  /** Returns placed hosts that have got or lost their certificate. */
+  #changedCertificates(delta: Delta | undefined): HostName[] {
+    const { set = [], remove = [] } = delta?.certificates ?? {};
+    for (const { host, certificate } of set)
+      if (certificate !== '') this.#certificates.add(host);
+      else this.#certificates.delete(host);
+    for (const host of remove) this.#certificates.delete(host);
+    return [...set.map(({ host }) => host), ...remove].filter((host) => {
+      const size = this.#sizes.get(host);
+      const certificates = Number(this.#certificates.has(host));
+      if (size === undefined || size.certificates === certificates) return false;
+      this.#sizes.set(host, { ...size, certificates });
+      return true;
+    });
   }
 
   /** A host that changes its owner keeps its place until the claim of its new owner is recorded. */
@@ -120,6 +176,7 @@ export class FamilyRoutes {
   #forget(host: HostName): boolean {
     this.#awaited.delete(host);
     this.#oldest.delete(host);
+    this.#sizes.delete(host);
     return this.#rules.delete(host);
   }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { apiVersionOf, type Condition, isConditionTrue } from '@tidegate/kube';
+import { isDeepStrictEqual } from 'node:util';
+import { apiVersionOf, type Condition, isBeingDeleted, isConditionTrue } from '@tidegate/kube';
 import {
   L7_ROUTERS,
   type L7Router,
@@ -9,7 +10,8 @@ import {
 } from '../../api/index.ts';
 import { classFamilyKey, type Family, sharedFamilyKey } from '../classes/index.ts';
 import type { ClassSettings } from '../classes/settings.ts';
-import type { PlannedRouter } from './plan.ts';
+import type { Allocated } from './fixed-addresses.ts';
+import type { PlacedRouter, PlannedRouter } from './placement.ts';
 
 /** The name of a router is also the value of a label. */
 const MAX_NAME_LENGTH = 63;
@@ -26,9 +28,11 @@ export function routerName(family: string, number: number): string {
 /** The L7Router to apply. The class that is listed first in the family is `spec.ingressClassName`. */
 export function routerObject(
   { hosts, leaving, name }: PlannedRouter,
-  { classNames, driver, shared, name: address }: Family,
-  { capacity, pool, workload }: ClassSettings,
+  { classNames, driver, programming, shared, name: address }: Family,
+  { capacity, pool, workload: common, parameters }: ClassSettings,
+  allocated: Allocated,
 ): L7Router {
+  const workload = { ...common, ...allocated };
   const [ingressClassName = '', ...sharedWith] = classNames;
   const spec: L7RouterSpec = {
     ingressClassName,
@@ -39,13 +43,15 @@ export function routerObject(
     hosts: [...hosts],
     ...(leaving.length > 0 && { leaving: [...leaving] }),
     ...(Object.keys(workload).length > 0 && { workload }),
+    ...(parameters !== undefined && { parameters: { ...parameters } }),
   };
   return {
     apiVersion: apiVersionOf(L7_ROUTERS.group, L7_ROUTERS.version),
     kind: 'L7Router',
     metadata: {
       name,
-      finalizers: [ROUTER_FINALIZER],
+      // Another program has a finalizer of its own.
+      ...(programming !== 'external' && { finalizers: [ROUTER_FINALIZER] }),
       ...(shared && { labels: { [SHARED_ADDRESS_LABEL]: address } }),
     },
     spec,
@@ -69,6 +75,23 @@ export function placedFamilyOf({ spec, metadata }: L7Router): string | undefined
 export const isServing = ({ metadata, status }: L7Router): boolean =>
   isConditionTrue(status?.conditions as Condition[] | undefined, 'Ready') &&
   (status?.appliedGeneration ?? 0) >= (metadata.generation ?? 0);
+
+/** Changes with every change of the spec. */
+export const versionOf = ({ metadata }: L7Router): string => `${metadata.uid} ${metadata.generation}`;
+
+export const asPlaced = (router: L7Router): PlacedRouter => ({
+  name: `${router.metadata.name}`,
+  version: versionOf(router),
+  hosts: router.spec.hosts ?? [],
+  leaving: router.spec.leaving ?? [],
+  serving: isServing(router),
+  deleting: isBeingDeleted(router),
+});
+
+export const isAsWritten = (router: L7Router | undefined, object: L7Router): boolean =>
+  router !== undefined &&
+  isDeepStrictEqual(router.spec, object.spec) &&
+  (object.metadata.finalizers ?? []).every((finalizer) => router.metadata.finalizers?.includes(finalizer));
 
 /** Routers of a family in the order of their numbers: a shorter name has a smaller number. */
 export const compareNames = (a: { name: string }, b: { name: string }): number =>

@@ -13,7 +13,7 @@ import type { ClassTable } from '../classes/index.ts';
 import { classNameOf, type Explain, type Inputs } from '../compile/index.ts';
 import type { IngressContext } from '../context.ts';
 import { ClaimIndex, ownershipOf, refusalOf } from '../ownership/index.ts';
-import { TlsSecrets } from '../tls-secrets.ts';
+import type { TlsSecrets } from '../tls-secrets.ts';
 import { type FamilyKind, FamilyRoutes } from './family-routes.ts';
 
 /** Where objects come from. */
@@ -51,10 +51,10 @@ export class RoutesByFamily {
   readonly #routes = new Map<string, FamilyRoutes>();
   readonly #listeners: Listener[] = [];
 
-  constructor(context: IngressContext, classes: ClassTable) {
+  constructor(context: IngressContext, classes: ClassTable, secrets: TlsSecrets) {
     const { informers, clock } = context;
     this.#classes = classes;
-    this.#secrets = new TlsSecrets(context);
+    this.#secrets = secrets;
     this.#now = () => clock.now();
     this.#sources = {
       Ingress: sourceOf(informers.for(INGRESSES)),

@@ -5,7 +5,6 @@
 import { createHash } from 'node:crypto';
 import type { ClusterRole, ClusterRoleBinding } from '@tidegate/kube';
 import { INGRESS_CLASS_PARAMETERS, type L7Router } from '../../api/index.ts';
-import { classesOf } from '../classes/index.ts';
 import type { Identity } from './identity.ts';
 import {
   type Container,
@@ -112,7 +111,8 @@ function argumentsFor(router: L7Router, ports: RouterPorts): string[] {
   const { driver, pool, workload } = router.spec;
   return [
     'router',
-    ...classesOf(router).map((name) => `--class=${name}`),
+    // Further classes are in the L7Router. A class that joins changes no pod.
+    `--class=${router.spec.ingressClassName}`,
     `--router=${router.metadata.name}`,
     ...(pool === undefined ? [] : [`--pool=${pool}`]),
     // If nginx is not installed, for example in the embedded cluster, the router logs that and uses Node instead.

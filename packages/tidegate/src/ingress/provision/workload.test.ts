@@ -76,10 +76,9 @@ describe('objectsFor', () => {
     const [container] = spec?.template.spec?.containers ?? [];
     expect(spec?.replicas).toBe(2);
     expect(container?.image).toBe('other:2');
-    expect(container?.args?.slice(0, 6)).toEqual([
+    expect(container?.args?.slice(0, 5)).toEqual([
       'router',
       '--class=gold',
-      '--class=silver',
       '--router=gold',
       '--pool=paris',
       '--data-plane=embedded',
@@ -102,6 +101,11 @@ describe('objectsFor', () => {
       { preference: { matchExpressions: [{ operator: 'DoesNotExist' }, { operator: 'DoesNotExist' }] } },
     ]);
     expect(made('PodDisruptionBudget', { workload: { replicas: 2 } })).toBeDefined();
+  });
+
+  test('does not change the workload when a class joins', () => {
+    const joined = { sharedWith: ['silver', 'bronze'] };
+    expect(made<Deployment>('Deployment', joined)).toEqual(made<Deployment>('Deployment'));
   });
 
   test('does not change the pod template when the number of replicas changes', () => {

@@ -22,12 +22,22 @@ import {
 } from '../../api/index.ts';
 import { type ClassTable, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
-import type { FamilyRoutes, RoutesByFamily } from '../host-placement/index.ts';
-import { isMadeFrom, type ProvisionedObjects, workloadName, workloadOf } from '../provision/index.ts';
-import { addressesOf } from './addresses.ts';
+import type { FamilyPlacements, FamilyRoutes, RoutesByFamily } from '../host-placement/index.ts';
+import type { RouterPrograms } from '../programming/index.ts';
+import {
+  addressesOf,
+  isMadeFrom,
+  isReady,
+  type ProvisionedObjects,
+  type RouterPods,
+  routerOf,
+  workloadName,
+  workloadOf,
+} from '../provision/index.ts';
+import { isImplemented, type ProvisionerRegistry } from '../provisioners/index.ts';
+import { externalStatus, managedStatus } from './managed-status.ts';
 import { type Rollout, rolloutOf } from './rollout.ts';
-import { isReady, RouterPods, routerOf } from './router-pods.ts';
-import { type ObservedRouter, routerStatus } from './router-status.ts';
+import { type ObservedRouter, type RouterContent, routerStatus } from './router-status.ts';
 
 /** Minimum interval between writes of the status of one router. Thousands of hosts can change at once. */
 const STATUS_PACE_MS = 500;
@@ -40,27 +50,28 @@ export interface RouterStatusParts {
   readonly classes: ClassTable;
   readonly routesByFamily: RoutesByFamily;
   readonly provisioned: ProvisionedObjects;
-  /** Why provisioning failed last time, by name of the router. */
-  readonly provisionProblems: ReadonlyMap<string, string>;
+  readonly pods: RouterPods;
+  readonly registry: ProvisionerRegistry;
+  readonly programs: RouterPrograms;
+  readonly placements: FamilyPlacements;
 }
 
 /** Writes the status of each L7Router: addresses, hosts, problems and conditions. */
 export function routerStatusController(context: IngressContext, parts: RouterStatusParts): Controller {
   const { client, informers, recorder, clock, routerImage, routerPolicy, routerPorts } = context;
-  const { classes, routesByFamily, provisioned, provisionProblems } = parts;
+  const { classes, routesByFamily, provisioned, pods, registry, programs, placements } = parts;
   const routers = informers.for(L7_ROUTERS);
   const nodes = informers.for(NODES);
-  const pods = new RouterPods(context);
   const applier = new Applier(client, INGRESS_FIELD_MANAGER);
   const writtenAt = new Map<string, number>();
 
   async function reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const router = routers.cache.get(name);
-    if (router === undefined || !isWorkloadDriver(router.spec.driver)) {
+    const status = router && statusOf(router);
+    if (router === undefined || status === undefined) {
       writtenAt.delete(name);
       return;
     }
-    const status = routerStatus(router, observe(router), clock.now());
     const isNew = !isWritten(router.status, status);
     const keep = agentsToKeep(router);
     if (!isNew && keep === undefined) return;
@@ -79,6 +90,17 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
       // The change that caused the conflict enqueues the router again.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
+  }
+
+  /** Undefined if the router belongs to no known provisioner, or to one that has not answered yet. */
+  function statusOf(router: L7Router): L7RouterStatus | undefined {
+    const { driver } = router.spec;
+    if (isWorkloadDriver(driver)) return routerStatus(router, observe(router), clock.now());
+    const profile = registry.forDriver(driver);
+    if (profile === undefined) return undefined;
+    return isImplemented(profile)
+      ? managedStatus(router, contentOf(router), programs.get(`${router.metadata.name}`), clock.now())
+      : externalStatus(router, contentOf(router), clock.now());
   }
 
   async function applyStatus(router: L7Router, status: L7RouterStatus, signal: AbortSignal): Promise<void> {
@@ -101,13 +123,13 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     const key = `${namespace}/${workloadName(name)}`;
     const service = provisioned.get<Service>('Service', key);
     const family = classes.familyOf(router.spec.ingressClassName);
-    const routes = routesByFamily.get(family?.key ?? '');
-    const provisionProblem = provisionProblems.get(name);
+    const provisionProblem = programs.get(name).problem;
     return {
       // Keep the addresses while no pod is ready, for example during a restart, so that the status of Ingresses is
       // stable.
       addresses: ready.length > 0 ? addressesOf(service, onNodes) : (router.status?.addresses ?? []),
-      ...contentOf(router, routes),
+      ...contentOf(router),
+      hasAgents: isOwnProgram(router.spec.driver),
       readyPods: ready.map(({ metadata }) => `${metadata.name}`),
       replicas,
       rollout: rolloutFor(router, key, all),
@@ -119,8 +141,16 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     };
   }
 
+  function contentOf(router: L7Router): RouterContent {
+    const key = classes.familyOf(router.spec.ingressClassName)?.key ?? '';
+    const content = placedContent(router, routesByFamily.get(key));
+    return router.spec.hosts === undefined
+      ? content
+      : { ...content, conditions: [placements.conditionOf(key)] };
+  }
+
   function rolloutFor(router: L7Router, key: string, all: readonly Pod[]): Rollout {
-    const problem = provisionProblems.get(`${router.metadata.name}`);
+    const { problem } = programs.get(`${router.metadata.name}`);
     if (problem !== undefined) return { done: false, reason: 'NotProvisioned', message: problem };
     const deployment = provisioned.get<Deployment>('Deployment', key);
     // The status of the Deployment is about a previous spec of the router.
@@ -163,6 +193,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     .watch(nodes, routersOn, (old, node) => !isDeepStrictEqual(addressesIn(old), addressesIn(node)));
   pods.all.watchedBy(controller, (pod) => [routerOf(pod)]);
   provisioned.watchedBy(controller, ['Service', 'Deployment']);
+  programs.onChange((router) => controller.enqueue(router));
   classes.onChange(() => {
     for (const router of routers.cache.list()) controller.enqueue(`${router.metadata.name}`);
   });
@@ -174,10 +205,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
 }
 
 /** The part of the routes of the family that is on this router. */
-function contentOf(
-  { spec }: L7Router,
-  routes: FamilyRoutes | undefined,
-): Pick<ObservedRouter, 'hosts' | 'rules' | 'problems'> {
+function placedContent({ spec }: L7Router, routes: FamilyRoutes | undefined): RouterContent {
   if (routes === undefined) return { hosts: 0, rules: 0, problems: [] };
   const named = [...(spec.hosts ?? routes.rules.keys())].filter(
     (host) => host !== '' && routes.rules.has(host),

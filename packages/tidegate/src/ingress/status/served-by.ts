@@ -1,11 +1,31 @@
-import type { Cache, Informer, KubeObject } from '@tidegate/kube';
+import { type Cache, type Informer, isBeingDeleted, type KubeObject } from '@tidegate/kube';
 import type { L7Router, RouterAddress } from '../../api/index.ts';
 import { classesOf } from '../classes/index.ts';
+import { isServing } from '../host-placement/index.ts';
 import type { HostName } from '../model.ts';
 
 const CLASS_INDEX = 'ingress/class';
 
-/** Finds the routers that serve a host, from `spec.hosts` and `spec.leaving` of L7Routers. */
+/** An Ingress, as the status needs it. */
+export interface ServedIngress {
+  readonly className: string;
+  /** The hosts that it is served for. The empty name means all hosts. */
+  readonly hosts: readonly HostName[];
+  /** The addresses in its status. */
+  readonly listed: readonly RouterAddress[];
+}
+
+export interface Served {
+  readonly addresses: RouterAddress[];
+  /** Names of routers that have the hosts, but have not reported that they serve them. */
+  readonly awaited: readonly string[];
+}
+
+/**
+ * Finds the addresses at which an Ingress is served, from the spec and the status of L7Routers. An address is listed only
+ * after its router has reported a generation that has the hosts. It stays listed while the router has them: later
+ * generations are about other hosts.
+ */
 export class ServedBy {
   readonly #routers: Cache<L7Router>;
   /** The lists as sets. Informers never change an object, so a list identifies its set. */
@@ -16,28 +36,35 @@ export class ServedBy {
     this.#routers = routers.cache;
   }
 
-  /** All addresses at which at least one of the hosts is served. */
-  addressesFor(className: string, hosts: readonly HostName[]): RouterAddress[] {
-    const routers = this.#routers.byIndex(CLASS_INDEX, className).sort(byName);
-    const found = new Map<string, RouterAddress>();
-    for (const host of hosts) {
-      for (const router of this.#routersOf(host, routers)) {
-        for (const address of router.status?.addresses ?? []) found.set(JSON.stringify(address), address);
-      }
-    }
-    return [...found.values()];
+  of(ingress: ServedIngress): Served {
+    const routers = this.#routers.byIndex(CLASS_INDEX, ingress.className).sort(byName);
+    const having = routers.filter((router) => this.#has(router, ingress.hosts, 'hosts'));
+    const staying = having.filter(
+      (router) => !isBeingDeleted(router) && !this.#has(router, ingress.hosts, 'leaving'),
+    );
+    const isServed = (router: L7Router): boolean => serves(router, ingress);
+    const now = staying.filter(isServed);
+    // While hosts move, the old router is used until the new one serves them.
+    const used =
+      now.length > 0 ? now : having.filter((router) => !staying.includes(router) && isServed(router));
+    return {
+      addresses: unique(used.flatMap(({ status }) => status?.addresses ?? [])),
+      awaited: staying.filter((router) => !isServed(router)).map(({ metadata }) => `${metadata.name}`),
+    };
   }
 
-  /** While a host moves, its old router is used until the new router has an address. */
-  #routersOf(host: HostName, routers: readonly L7Router[]): readonly L7Router[] {
-    const has = (list: readonly HostName[] | undefined): boolean =>
-      list !== undefined && this.#set(list).has(host);
-    const all = routers.filter(({ spec }) => host === '' || spec.hosts === undefined || has(spec.hosts));
-    const staying = all.filter(({ spec }) => !has(spec.leaving));
-    return staying.some(({ status }) => (status?.addresses ?? []).length > 0) ? staying : all;
+  /** Rules without a host are on every router, and never leave it. */
+  #has({ spec }: L7Router, hosts: readonly HostName[], list: 'hosts' | 'leaving'): boolean {
+    const named = hosts.filter((host) => host !== '');
+    if (list === 'leaving')
+      return named.length > 0 && named.some((host) => this.#set(spec.leaving).has(host));
+    if (hosts.length === 0) return false;
+    return (
+      spec.hosts === undefined || named.length === 0 || named.some((host) => this.#set(spec.hosts).has(host))
+    );
   }
 
-  #set(list: readonly HostName[]): ReadonlySet<HostName> {
+  #set(list: readonly HostName[] = NONE): ReadonlySet<HostName> {
     const known = this.#sets.get(list);
     if (known !== undefined) return known;
     const set = new Set(list);
@@ -45,6 +72,22 @@ export class ServedBy {
     return set;
   }
 }
+
+const NONE: readonly HostName[] = [];
+
+function serves(router: L7Router, { hosts, listed }: ServedIngress): boolean {
+  const { addresses = [], failedHosts = [] } = router.status ?? {};
+  if (addresses.length === 0 || failedHosts.some(({ host }) => hosts.includes(host))) return false;
+  const known = new Set(listed.map(textOf));
+  return isServing(router) || addresses.some((address) => known.has(textOf(address)));
+}
+
+const unique = (addresses: readonly RouterAddress[]): RouterAddress[] => [
+  ...new Map(addresses.map((address) => [JSON.stringify(address), address])).values(),
+];
+
+const textOf = ({ ip, hostname, ports = [] }: RouterAddress): string =>
+  [ip, hostname, ...ports.map(({ port }) => port)].join(' ');
 
 const byName = (a: KubeObject, b: KubeObject): number =>
   `${a.metadata.name}` < `${b.metadata.name}` ? -1 : 1;

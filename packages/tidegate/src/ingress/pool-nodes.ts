@@ -1,5 +1,6 @@
-import { type Informers, NODES, type Node } from '@tidegate/kube';
+import { type EndpointSlice, type Informers, NODES, type Node } from '@tidegate/kube';
 import { NODE_GROUP_LABEL, NODE_POOL_LABEL } from '../api/index.ts';
+import { nodeOfEndpoint } from './endpoint-slices.ts';
 
 /** The nodes of one pool, by their label: the NodePool or the NodeGroup of that name. */
 export class PoolNodes {
@@ -27,4 +28,11 @@ export class PoolNodes {
   onChange(listener: (node: string) => void): void {
     this.#listeners.push(listener);
   }
+}
+
+/** The slice without endpoints on other nodes. An endpoint without a node is outside every pool. */
+export function withoutOtherNodes(nodes: PoolNodes | undefined, slice: EndpointSlice): EndpointSlice {
+  if (nodes === undefined) return slice;
+  const seen = (slice.endpoints ?? []).filter((endpoint) => nodes.has(nodeOfEndpoint(endpoint) ?? ''));
+  return seen.length === slice.endpoints?.length ? slice : { ...slice, endpoints: seen };
 }

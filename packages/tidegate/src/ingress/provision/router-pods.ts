@@ -1,7 +1,8 @@
 import { isBeingDeleted, PODS, type Pod } from '@tidegate/kube';
 import { ROUTER_LABEL } from '../../api/index.ts';
 import type { IngressContext } from '../context.ts';
-import { NamespacedInformers, namespacesOf } from '../provision/index.ts';
+import { NamespacedInformers } from './namespaced-informers.ts';
+import { namespacesOf } from './policy.ts';
 
 const ROUTER_INDEX = 'ingress/router';
 const NODE_INDEX = 'ingress/node';

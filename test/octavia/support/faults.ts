@@ -1,0 +1,61 @@
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What happens to a call on its way: it is forwarded, its answer is lost, or it never arrives. */
+export type Fate = 'forward' | 'loseAnswer' | 'refuse';
+
+/** A proxy in front of an API that loses calls or their answers, as a manager that is killed does. */
+export class Faults {
+  readonly url: string;
+  /** Decides about each write. Reads are always forwarded. */
+  fate: (method: string, path: string) => Fate = () => 'forward';
+  /** Writes that have reached the API. */
+  readonly writes: string[] = [];
+  readonly #server: Server;
+  readonly #headers: Record<string, string>;
+
+  /** `headers` are added to all calls. */
+  static async start(target: string, headers: Record<string, string> = {}): Promise<Faults> {
+    let faults: Faults;
+    const server = createServer((incoming, response) => faults.#forward(target, incoming, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    faults = new Faults(server, headers);
+    return faults;
+  }
+
+  private constructor(server: Server, headers: Record<string, string>) {
+    this.#headers = headers;
+    this.#server = server;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  #forward(target: string, incoming: IncomingMessage, response: ServerResponse): void {
+    const { method = '', url = '', headers } = incoming;
+    const fate = method === 'GET' ? 'forward' : this.fate(method, url);
+    if (fate === 'refuse') {
+      incoming.socket.destroy();
+      return;
+    }
+    if (method !== 'GET') this.writes.push(`${method} ${url}`);
+    const outgoing = request(
+      `${target}${url}`,
+      { method, headers: { ...headers, ...this.#headers } },
+      (answer) => {
+        if (fate === 'loseAnswer') {
+          answer.resume();
+          answer.once('end', () => incoming.socket.destroy());
+          return;
+        }
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    outgoing.once('error', () => incoming.socket.destroy());
+    incoming.pipe(outgoing);
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
