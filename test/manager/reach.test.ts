@@ -171,6 +171,7 @@ describe('the account of admission', () => {
         "networking.tidegate.io/ingressclassparameters",
         "networking.tidegate.io/ingressclasspolicies",
         "networking.tidegate.io/l7routers",
+        "networking.tidegate.io/routerprovisioners",
         "nodes",
         "services",
       ]
@@ -310,6 +311,7 @@ describe('the account of routers', () => {
         "networking.tidegate.io/ingressclassparameters",
         "networking.tidegate.io/ingressclasspolicies",
         "networking.tidegate.io/l7routers",
+        "networking.tidegate.io/routerprovisioners",
         "nodes",
         "rbac.authorization.k8s.io/clusterrolebindings",
         "rbac.authorization.k8s.io/clusterroles",
