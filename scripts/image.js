@@ -1,6 +1,6 @@
 // `npm run image`: writes the image of Tidegate as an OCI archive, and its contents as SPDX (scripts/image/README.md).
 //   --arch amd64,arm64   the architectures; by default that of this machine
-//   --output FOLDER      by default dist/image
+//   --output FOLDER      by default image
 //   --directory FOLDER   writes the files of the image into a folder instead, for the Dockerfile
 //   --sizes              prints the compressed sizes too, which takes some seconds
 //   --refresh            looks for newer packages of Debian; by default once a day
@@ -20,7 +20,7 @@ import { tarOf } from './image/tar.js';
 const { values: options } = parseArgs({
   options: {
     arch: { type: 'string', default: process.arch === 'x64' ? 'amd64' : process.arch },
-    output: { type: 'string', default: join(root, 'dist/image') },
+    output: { type: 'string', default: join(root, 'image') },
     directory: { type: 'string' },
     sizes: { type: 'boolean', default: false },
     refresh: { type: 'boolean', default: false },

@@ -53,3 +53,17 @@ function split(path) {
   }
   throw new Error(`the path ${path} is too long for a tar archive`);
 }
+
+/** The files of an archive that `tarOf` wrote, by their paths. */
+export function readTar(archive) {
+  const text = (from, to) => archive.toString('utf8', from, to).replace(/\0.*$/s, '');
+  const files = new Map();
+  for (let at = 0; archive[at] !== 0; ) {
+    const prefix = text(at + 345, at + 500);
+    const size = Number.parseInt(text(at + 124, at + 136), 8);
+    const content = archive.subarray(at + BLOCK, at + BLOCK + size);
+    files.set(prefix === '' ? text(at, at + 100) : `${prefix}/${text(at, at + 100)}`, content);
+    at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
+  }
+  return files;
+}

@@ -86,6 +86,7 @@ export {
   isTooLargeResourceVersion,
   isTooManyRequests,
   isUnauthorized,
+  isUnknownField,
   statusOf,
 } from './client/errors.ts';
 export {

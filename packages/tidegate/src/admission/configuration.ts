@@ -11,6 +11,15 @@ const configurationsOf = (kind: 'validating' | 'mutating'): Resource => ({
   namespaced: false,
 });
 
+interface Webhook {
+  name: string;
+  failurePolicy: string;
+  matchConditions?: MatchCondition[];
+  [field: string]: unknown;
+}
+
+export type WebhookConfiguration = KubeObject & { webhooks: Webhook[] };
+
 /** How the API server reaches the webhook: a Service in the cluster, or a URL if the manager runs outside it. */
 export type Endpoint = { service: { namespace: string; name: string; port: number } } | { url: string };
 
@@ -24,30 +33,51 @@ const SPEC_IS_CHANGED = {
     'oldObject == null || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec',
 };
 
-function matchConditionsOf({ failurePolicy, guards, matchConditions }: AdmissionRule): {
-  matchConditions?: MatchCondition[];
-} {
+function matchConditionsOf({ failurePolicy, guards, matchConditions }: AdmissionRule): MatchCondition[] {
   const needsSpec = failurePolicy === 'Fail' && guards !== 'metadata';
-  const conditions = [...(needsSpec ? [SPEC_IS_CHANGED] : []), ...(matchConditions?.() ?? [])];
-  return conditions.length === 0 ? {} : { matchConditions: conditions };
+  return [...(needsSpec ? [SPEC_IS_CHANGED] : []), ...(matchConditions?.() ?? [])];
 }
+
+/**
+ * When the API server calls a webhook, and what happens if that fails. An API server before Kubernetes 1.28 has no conditions.
+ * It calls the webhook for every request, and rules ignore what the conditions exclude. A rule that guards metadata of nodes
+ * then allows the request if no manager answers: otherwise all nodes would stop reporting.
+ */
+function callsOf(
+  rule: AdmissionRule,
+  hasConditions: boolean,
+): { failurePolicy: AdmissionRule['failurePolicy']; matchConditions?: MatchCondition[] } {
+  const conditions = matchConditionsOf(rule);
+  if (conditions.length === 0) return { failurePolicy: rule.failurePolicy };
+  if (hasConditions) return { failurePolicy: rule.failurePolicy, matchConditions: conditions };
+  return { failurePolicy: rule.guards === 'metadata' ? 'Ignore' : rule.failurePolicy };
+}
+
+/** Whether the API server has kept the conditions. One that has them as a disabled feature drops them without an error. */
+export const keepsConditions = (sent: WebhookConfiguration, stored: WebhookConfiguration): boolean =>
+  sent.webhooks.every(
+    ({ name, matchConditions }) =>
+      matchConditions === undefined ||
+      stored.webhooks.find((each) => each.name === name)?.matchConditions !== undefined,
+  );
 
 /** The webhook configurations: one webhook per rule, so that a failing rule blocks its own resource only. */
 export const configurations = (
   rules: readonly AdmissionRule[],
   endpoint: Endpoint,
   caBundle: string,
-): { resource: Resource; object: KubeObject }[] => {
-  const of = (kind: 'Validating' | 'Mutating', webhooks: object[]): KubeObject => ({
+  { hasConditions = true } = {},
+): { resource: Resource; object: WebhookConfiguration }[] => {
+  const of = (kind: 'Validating' | 'Mutating', webhooks: Webhook[]): WebhookConfiguration => ({
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: `${kind}WebhookConfiguration`,
     metadata: { name: CONFIGURATION_NAME },
     webhooks,
   });
-  const webhooks = (mutates: boolean): object[] =>
+  const webhooks = (mutates: boolean): Webhook[] =>
     rules
       .filter((rule) => (rule.mutates ?? false) === mutates)
-      .map((rule) => webhookFor(rule, endpoint, caBundle));
+      .map((rule) => webhookFor(rule, endpoint, caBundle, hasConditions));
   return [
     { resource: configurationsOf('validating'), object: of('Validating', webhooks(false)) },
     { resource: configurationsOf('mutating'), object: of('Mutating', webhooks(true)) },
@@ -57,14 +87,18 @@ export const configurations = (
 const nameOf = ({ subresource, ...rule }: AdmissionRule): string =>
   subresource === undefined ? qualifiedName(rule) : `${subresource}.${qualifiedName(rule)}`;
 
-function webhookFor(rule: AdmissionRule, endpoint: Endpoint, caBundle: string): object {
+function webhookFor(
+  rule: AdmissionRule,
+  endpoint: Endpoint,
+  caBundle: string,
+  hasConditions: boolean,
+): Webhook {
   const path = rule.mutates ? MUTATE_PATH : VALIDATE_PATH;
   return {
     name: `${nameOf(rule)}.tidegate.io`,
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',
-    failurePolicy: rule.failurePolicy,
-    ...matchConditionsOf(rule),
+    ...callsOf(rule, hasConditions),
     matchPolicy: 'Equivalent',
     timeoutSeconds: 5,
     clientConfig: {

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
-import { Applier, type Clock, type KubeClient, type Logger, orAborted } from '@tidegate/kube';
+import { Applier, type Clock, isUnknownField, type KubeClient, type Logger, orAborted } from '@tidegate/kube';
 import type { KeyPair } from '@tidegate/kube/certificates';
 import { bundleOf, isServingCurrent, newServingCertificate, signerOf } from './authorities.ts';
 import { type SecretName, sharedAuthorities } from './authority-secret.ts';
-import { configurations, type Endpoint } from './configuration.ts';
+import { configurations, type Endpoint, keepsConditions } from './configuration.ts';
 import type { AdmissionRule } from './rule.ts';
 import { AdmissionServer, type ClientAuthentication } from './server.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
@@ -50,14 +50,14 @@ export async function runWebhook(options: WebhookOptions, signal: AbortSignal): 
   const unsubscribe = options.onChange?.(() => period.wake());
   try {
     const endpoint = options.endpoint ?? { url: `https://${authorityOf(host, server.port)}` };
-    await configure(options, endpoint, current, signal);
+    let hasConditions = await configure(options, endpoint, current, true, signal);
     options.onReady?.();
     while (await period.sleep(PERIOD_MS, signal)) {
       try {
         const next = await certificatesAfter(current, options, signal);
         if (next.serving !== current.serving) server.renew(next.serving);
         current = next;
-        await configure(options, endpoint, current, signal);
+        hasConditions = await configure(options, endpoint, current, hasConditions, signal);
       } catch (err) {
         if (!signal.aborted)
           log.warn(
@@ -95,16 +95,44 @@ async function certificatesAfter(
   return { serving, bundle: bundleOf(authorities) };
 }
 
-/** Always applied, because the object in the cluster may have been changed by another client. */
+/**
+ * Always applied, because the object in the cluster may have been changed by another client. Whether the API server supports
+ * conditions is seen when they are applied: an old one refuses the field, or drops it. Returns whether it supports them.
+ */
 async function configure(
+  options: WebhookOptions,
+  endpoint: Endpoint,
+  certificates: Certificates,
+  hasConditions: boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (await applyAll(options, endpoint, certificates, hasConditions, signal)) return hasConditions;
+  options.log.info(
+    {},
+    'the API server does not support matchConditions of webhooks (Kubernetes 1.28); it calls the webhook for every request instead',
+  );
+  return !(await applyAll(options, endpoint, certificates, false, signal));
+}
+
+/** Returns false if the API server does not support conditions. */
+async function applyAll(
   { client, rules, fieldManager }: WebhookOptions,
   endpoint: Endpoint,
   { bundle }: Certificates,
+  hasConditions: boolean,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const applier = new Applier(client, fieldManager);
-  for (const { resource, object } of configurations(rules, endpoint, bundle))
-    await orAborted(applier.apply(object, { resource, signal }), signal);
+  for (const { resource, object } of configurations(rules, endpoint, bundle, { hasConditions })) {
+    try {
+      const stored = await orAborted(applier.apply(object, { resource, signal }), signal);
+      if (hasConditions && !keepsConditions(object, stored)) return false;
+    } catch (error) {
+      if (hasConditions && isUnknownField(error, 'matchConditions')) return false;
+      throw error;
+    }
+  }
+  return true;
 }
 
 /** All names and addresses under which an API server may connect. */

@@ -29,7 +29,7 @@ export * from './node-pool.ts';
 export { convertNodePool } from './node-pool-conversion.ts';
 export type * from './object.ts';
 export type * from './overriders.ts';
-export type { CustomResourceDefinition } from './schema.ts';
+export type { CustomResourceDefinition, Schema, ValidationRule } from './schema.ts';
 export * from './yurt-ingress.ts';
 
 /** All CRDs of Tidegate. */

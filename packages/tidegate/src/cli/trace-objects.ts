@@ -1,5 +1,4 @@
 import {
-  ENDPOINT_SLICES,
   type EndpointSlice,
   INGRESS_CLASSES,
   INGRESSES,
@@ -28,7 +27,7 @@ import {
   type NodePool,
 } from '../api/index.ts';
 import { type MatchRequest, requestHost, wildcardOf } from '../ingress/match/index.ts';
-import type { TraceObjects } from '../router/index.ts';
+import { servedEndpointSlices, type TraceObjects } from '../router/index.ts';
 import { type ClusterFlags, withClient } from './cluster-client.ts';
 import { readManifests } from './manifest-file.ts';
 
@@ -73,7 +72,7 @@ export async function readTraceCluster(flags: ClusterFlags, request: MatchReques
       ingresses,
       classes: await list(INGRESS_CLASSES),
       services: await list(SERVICES),
-      slices: await list(ENDPOINT_SLICES),
+      slices: await list(await servedEndpointSlices(client)),
       secrets: request.secure ? await readSecrets(client, ingresses, request) : [],
       routers: await listKnown(L7_ROUTERS),
       claims: noneIfEmpty(await listKnown(HOST_CLAIMS)),

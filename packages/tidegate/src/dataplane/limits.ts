@@ -10,6 +10,13 @@ export const MAX_TRIES = 3;
  */
 export const ENDPOINT_BACKOFF_MS = { first: 1_000, max: 10_000 } as const;
 
+/**
+ * How long a connection to an endpoint may take while there is another one to try. An address that vanished, for example with
+ * its node, does not answer at all, and an endpoint at the same site answers within milliseconds. The last endpoint gets the
+ * whole time that the route has.
+ */
+export const FIRST_CONNECT_MS = 500;
+
 /** How long an idle connection of a client stays open. */
 export const CLIENT_IDLE_MS = 75_000;
 

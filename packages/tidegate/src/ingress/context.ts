@@ -1,4 +1,4 @@
-import type { ControllerContext } from '@tidegate/kube';
+import type { ControllerContext, PodDisruptionBudget, Resource } from '@tidegate/kube';
 import type { RouterPolicy } from './provision/policy.ts';
 import type { RouterPorts } from './provision/router-program.ts';
 
@@ -10,4 +10,6 @@ export interface IngressContext extends ControllerContext {
   routerPolicy?: RouterPolicy;
   /** The ports of routers in their pods, if not the usual ones. */
   routerPorts?: RouterPorts;
+  /** The API version that the cluster serves. Default: v1. */
+  disruptionBudgets?: Resource<PodDisruptionBudget>;
 }

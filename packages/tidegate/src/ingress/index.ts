@@ -26,7 +26,7 @@ import { hostPlacementController, RoutesByFamily } from './host-placement/index.
 import { ProvisionedObjects, provisionController, secretAccessController } from './provision/index.ts';
 import { ingressStatusController, nodeAnnotationController, routerStatusController } from './status/index.ts';
 
-export type { RouterPolicy, RouterPorts } from './provision/index.ts';
+export { type RouterPolicy, type RouterPorts, servedDisruptionBudgets } from './provision/index.ts';
 export { TlsSecrets } from './tls-secrets.ts';
 
 /** Certificates expire without any watch event, so they are checked at this interval too. */

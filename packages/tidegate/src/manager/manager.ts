@@ -34,7 +34,12 @@ import {
 } from '../api/index.ts';
 import { approvalController } from '../approval/index.ts';
 import { applicationController } from '../apps/index.ts';
-import { type RouterPolicy, type RouterPorts, runIngressControllers } from '../ingress/index.ts';
+import {
+  type RouterPolicy,
+  type RouterPorts,
+  runIngressControllers,
+  servedDisruptionBudgets,
+} from '../ingress/index.ts';
 import {
   followMembership,
   type Membership,
@@ -261,8 +266,14 @@ const CONTROLLERS: Readonly<Record<Exclude<Part, 'admission'>, RunControllers>> 
       ),
     ),
   apps: (_, context, signal) => applicationController(context).run(signal),
-  routers: ({ routerImage, routerPolicy, routerPorts }, context, signal) => {
-    const all = { ...context, routerImage, routerPolicy, routerPorts };
+  routers: async ({ routerImage, routerPolicy, routerPorts }, context, signal) => {
+    const { client, clock, log } = context;
+    const disruptionBudgets = await untilAccepted(
+      'report its API versions',
+      () => servedDisruptionBudgets(client),
+      { clock, log, signal },
+    );
+    const all = { ...context, routerImage, routerPolicy, routerPorts, disruptionBudgets };
     return Promise.all([
       ...yurtIngressControllers(all).map((controller) => controller.run(signal)),
       runIngressControllers(all, signal),

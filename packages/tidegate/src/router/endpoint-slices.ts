@@ -20,10 +20,15 @@ interface Dependencies {
   log: Logger;
 }
 
-/**
- * The API version of EndpointSlices that the cluster serves: clusters before Kubernetes 1.21 have v1beta1 only. Retries until
- * discovery succeeds; rejects only if aborted.
- */
+/** The API version of EndpointSlices that the cluster serves: clusters before Kubernetes 1.21 have v1beta1 only. */
+export async function servedEndpointSlices({
+  discovery,
+}: Pick<KubeClient, 'discovery'>): Promise<Resource<EndpointSlice>> {
+  const isOld = !(await discovery.serves(ENDPOINT_SLICES)) && (await discovery.serves(OLD_ENDPOINT_SLICES));
+  return isOld ? OLD_ENDPOINT_SLICES : ENDPOINT_SLICES;
+}
+
+/** Retries until discovery succeeds; rejects only if aborted. */
 export async function endpointSlices(
   dependencies: Dependencies,
   signal: AbortSignal,
@@ -31,10 +36,7 @@ export async function endpointSlices(
   const { client, clock, random, log } = dependencies;
   for (let failures = 0; ; failures++) {
     try {
-      const isOld =
-        !(await client.discovery.serves(ENDPOINT_SLICES)) &&
-        (await client.discovery.serves(OLD_ENDPOINT_SLICES));
-      return isOld ? OLD_ENDPOINT_SLICES : ENDPOINT_SLICES;
+      return await servedEndpointSlices(client);
     } catch (error) {
       log.warn({ err: error }, 'cannot discover the API versions of the API server; retrying');
       await sleep(clock, backoffDelay(failures, BACKOFF, random), signal);

@@ -21,6 +21,7 @@
  */
 
 export { chooseDriver, type DataPlane } from './choose-driver.ts';
+export { servedEndpointSlices } from './endpoint-slices.ts';
 export type { RouterOptions } from './options.ts';
 export { runRouter } from './router.ts';
 export { type Trace, type TraceObjects, trace } from './trace/trace.ts';

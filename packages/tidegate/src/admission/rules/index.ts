@@ -11,7 +11,8 @@
  * 3. The rule rejects the request: the message names the owner of the host and the field `spec.rules[0].host`.
  *
  * edge-application.ts also checks the permissions of the author (author-permissions.ts, required-permissions.ts), because
- * the manager creates the objects with its own. fields.ts validates fields that several kinds share.
+ * the manager creates the objects with its own. fields.ts validates fields that several kinds share. schema-rules.ts has
+ * the rules of the schemas, for API servers that do not evaluate them.
  */
 import type { Cache } from '@tidegate/kube';
 import type { YurtIngress } from '../../api/index.ts';
@@ -20,12 +21,14 @@ import type { AdmissionRule } from '../rule.ts';
 import type { PermissionSources } from './author-permissions.ts';
 import { defaultIngressClassRule } from './default-ingress-class.ts';
 import { edgeApplicationRule } from './edge-application.ts';
+import { hostClaimRule } from './host-claim.ts';
 import { type IngressSources, ingressRule } from './ingress.ts';
 import { ingressClassParametersRule } from './ingress-class-parameters.ts';
 import { l7RouterRule } from './l7-router.ts';
 import { nodeGroupRule } from './node-group.ts';
 import { type NodeIdentitySources, nodeIdentityRules } from './node-identity.ts';
 import { nodePoolRule } from './node-pool.ts';
+import { withSchemaRules } from './schema-rules.ts';
 import { unreachablePodRule } from './unreachable-pod.ts';
 import { yurtIngressRule } from './yurt-ingress.ts';
 
@@ -55,7 +58,8 @@ export const admissionRules = (sources: RuleSources): AdmissionRule[] => {
     yurtIngressRule(membership, yurtIngresses),
     ingressClassParametersRule(),
     l7RouterRule(ingresses.classes),
+    hostClaimRule(),
     defaultIngressClassRule(ingresses.classes),
     ingressRule(ingresses, now),
-  ];
+  ].map(withSchemaRules);
 };

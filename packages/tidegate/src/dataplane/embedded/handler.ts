@@ -3,7 +3,7 @@ import { match, type RouteTable } from '../../ingress/match/index.ts';
 import type { RouteAction } from '../../ingress/model.ts';
 import { identityHost } from '../answers.ts';
 import type { DriverOptions } from '../driver.ts';
-import { MAX_TRIES } from '../limits.ts';
+import { FIRST_CONNECT_MS, MAX_TRIES } from '../limits.ts';
 import { answer, breakOff } from './answer.ts';
 import { BodyTooLarge, BodyTooSlow, RequestBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
@@ -111,7 +111,11 @@ export class Handler {
       if (member === undefined) return status;
       tried.add(member);
       exchange.endpoints.push(member.name);
-      const failure = await this.#send(exchange, member, terms);
+      const isLast = tried.size === MAX_TRIES || tried.size === members.size;
+      const connectTimeoutMs = isLast
+        ? terms.connectTimeoutMs
+        : Math.min(terms.connectTimeoutMs, FIRST_CONNECT_MS);
+      const failure = await this.#send(exchange, member, { ...terms, connectTimeoutMs });
       if (failure === undefined || exchange.gone) return undefined;
       if (failure instanceof BodyTooLarge) return 413;
       if (failure instanceof BodyTooSlow) return 408;

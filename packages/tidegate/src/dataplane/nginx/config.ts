@@ -13,6 +13,8 @@ import { luaSettings } from './lua-settings.ts';
 /** Everything that the configuration depends on. All of it comes from the agent, nothing from objects of tenants. */
 export interface ConfigInputs {
   modules: readonly string[];
+  /** Whether HTTP/2 is a directive of its own. Older versions have it as a parameter of `listen`, newer ones warn about that. */
+  hasHttp2Directive: boolean;
   lua: string;
   runtime: string;
   defaultCertificate: string;
@@ -136,7 +138,7 @@ ${NGINX_UPSTREAM_BLOCKS}
 ${locations('false')}
   }
 ${identityServer(inputs)}  server {
-    listen ${listen(inputs.address, inputs.httpsPort)} ssl http2;
+    listen ${listen(inputs.address, inputs.httpsPort)} ssl${inputs.hasHttp2Directive ? ';\n    http2 on' : ' http2'};
     ssl_certificate ${quoted(inputs.defaultCertificate)};
     ssl_certificate_key ${quoted(inputs.defaultCertificate)};
     ssl_protocols TLSv1.2 TLSv1.3;

@@ -1,6 +1,7 @@
 import { ANSWER_HEADERS, ANSWER_TEXTS } from '../answers.ts';
 import {
   ENDPOINT_BACKOFF_MS,
+  FIRST_CONNECT_MS,
   MAX_CONNECTION_BYTES,
   MAX_HEAD_BYTES,
   MAX_HEADERS,
@@ -50,6 +51,7 @@ export function luaSettings(options: LuaOptions): string {
     max_connection_bytes: MAX_CONNECTION_BYTES,
     methods: Object.fromEntries([...METHODS].map((method) => [method, true])),
     max_tries: MAX_TRIES,
+    first_connect_seconds: FIRST_CONNECT_MS / 1000,
     first_backoff_seconds: ENDPOINT_BACKOFF_MS.first / 1000,
     max_backoff_seconds: ENDPOINT_BACKOFF_MS.max / 1000,
     duration_buckets_ms: DURATION_BUCKETS_MS,

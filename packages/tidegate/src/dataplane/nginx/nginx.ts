@@ -87,6 +87,7 @@ export class Nginx {
     if (first !== undefined) writeFileSync(this.#initialTable, first.map(lineOf).join(''), { mode: 0o600 });
     const config = nginxConfig({
       modules: binary.modules,
+      hasHttp2Directive: binary.hasHttp2Directive,
       lua: luaDirectory(),
       runtime: this.#runtime,
       defaultCertificate: defaultCertificate(directory).path,

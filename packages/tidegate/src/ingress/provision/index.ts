@@ -5,6 +5,7 @@
  * its Ingresses name.
  */
 export { provisionController } from './controller.ts';
+export { servedDisruptionBudgets } from './disruption-budgets.ts';
 export { workloadName, workloadOf } from './identity.ts';
 export { NamespacedInformers } from './namespaced-informers.ts';
 export { namespacesOf, type RouterPolicy } from './policy.ts';

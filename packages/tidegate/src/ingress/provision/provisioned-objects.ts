@@ -62,15 +62,19 @@ export class ProvisionedObjects {
   readonly #applier: Applier;
   readonly #informers: ReadonlyMap<string, NamespacedInformers>;
 
+  readonly #resources: Readonly<Record<string, Resource>>;
+
   constructor({
     client,
     informers,
     routerPolicy = {},
-  }: Pick<IngressContext, 'client' | 'informers' | 'routerPolicy'>) {
+    disruptionBudgets = POD_DISRUPTION_BUDGETS,
+  }: Pick<IngressContext, 'client' | 'informers' | 'routerPolicy' | 'disruptionBudgets'>) {
+    this.#resources = { ...RESOURCES, PodDisruptionBudget: disruptionBudgets };
     this.#client = client;
     this.#applier = new Applier(client, INGRESS_FIELD_MANAGER);
     this.#informers = new Map(
-      Object.entries(RESOURCES).map(([kind, resource]) => {
+      Object.entries(this.#resources).map(([kind, resource]) => {
         const namespaces = ANYWHERE.has(kind) ? undefined : namespacesOf(routerPolicy);
         const informer = new NamespacedInformers(informers, resource, namespaces);
         informer.addIndex(ROUTER_INDEX, routerLabelOf);
@@ -109,8 +113,8 @@ export class ProvisionedObjects {
 
   /** Applies the object, unless the cached object is up to date. */
   async apply(object: KubeObject, signal: AbortSignal): Promise<void> {
-    const wanted = withMadeFrom(object);
-    const resource = RESOURCES[object.kind]!;
+    const resource = this.#resources[object.kind]!;
+    const wanted = withMadeFrom({ ...object, apiVersion: apiVersionOf(resource) });
     const cached = this.#informer(object.kind).get(keyOf(wanted));
     if (isAsWanted(cached, wanted)) return;
     if (!IMMUTABLE.has(object.kind)) await this.#applier.apply(wanted, { resource, signal });
@@ -136,7 +140,7 @@ export class ProvisionedObjects {
     if (deletionTimestamp !== undefined || IMMUTABLE.has(kind)) return;
     const options = { preconditions: { uid }, propagationPolicy: 'Background', signal } as const;
     try {
-      await this.#client.delete(RESOURCES[kind]!, { name, namespace }, options);
+      await this.#client.delete(this.#resources[kind]!, { name, namespace }, options);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
@@ -148,6 +152,9 @@ export class ProvisionedObjects {
     return informer;
   }
 }
+
+const apiVersionOf = ({ group, version }: Resource): string =>
+  group === '' ? version : `${group}/${version}`;
 
 /** Whether the object matches the current spec of the router. */
 export function isMadeFrom(

@@ -13,10 +13,25 @@ for method in string.gmatch("GET HEAD OPTIONS PUT DELETE TRACE POST PATCH", "%S+
 end
 
 -- nginx makes one attempt by default. This is set before the first attempt of a request.
-local function allow_more_tries(upstream)
-  local most = math.min(settings.max_tries, #upstream.endpoints) - 1
+local function allow_more_tries(ctx)
+  local most = math.min(settings.max_tries, #ctx.upstream.endpoints) - 1
   if most > 0 and KNOWN[ngx.req.get_method()] then
     balancer.set_more_tries(most)
+    ctx.more_tries = most
+  end
+end
+
+-- While another endpoint can be tried, a connection gets a short time only. The connection is what fails if an address has
+-- vanished. Once it is made, the request has all the time of its route.
+local function set_timeouts(ctx)
+  local timeouts = ctx.route.timeouts
+  local connect = timeouts and timeouts.connect or settings.connect_timeout_ms / 1000
+  local read = timeouts and timeouts.read or settings.read_timeout_ms / 1000
+  local left = (ctx.more_tries or 0) - (ctx.tried and #ctx.tried or 0)
+  if left > 0 and connect > settings.first_connect_seconds then
+    balancer.set_timeouts(settings.first_connect_seconds, read, read)
+  elseif timeouts or ctx.tried then
+    balancer.set_timeouts(connect, read, read)
   end
 end
 
@@ -42,17 +57,14 @@ return function()
   if ctx.endpoint then
     leave(ctx)
   else
-    allow_more_tries(ctx.upstream)
+    allow_more_tries(ctx)
   end
   local endpoint = pick(ctx)
   ctx.endpoint = endpoint.name
   if ctx.upstream.counted then
     endpoints.began(endpoint.name)
   end
-  local timeouts = ctx.route.timeouts
-  if timeouts then
-    balancer.set_timeouts(timeouts.connect, timeouts.read, timeouts.read)
-  end
+  set_timeouts(ctx)
   local ok, why = balancer.set_current_peer(endpoint.address, endpoint.port)
   if not ok then
     ngx.log(ngx.ERR, "endpoint ", endpoint.name, " cannot be used: ", why)

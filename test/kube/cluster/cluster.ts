@@ -1,0 +1,168 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Kubectl } from '../../support/kubectl.ts';
+import { run } from '../../support/process.ts';
+import { repositoryFile } from '../../support/repository.ts';
+import { ControlPlane, SERVER_ADDRESS } from '../support/control-plane.ts';
+import { Namespace } from '../support/namespace.ts';
+import { Cgroups } from './cgroups.ts';
+import { Entry } from './entry.ts';
+import { Lan } from './lan.ts';
+import { Node, untilReady } from './node.ts';
+
+/** Where the control plane and the nodes for Tidegate's manager are. */
+export const CLOUD = 'cloud';
+
+/** The nodes of each site. They get the label `location` with the name of the site. */
+export type Sites = Readonly<Record<string, readonly string[]>>;
+
+const APPLICATION = 'localhost/application:1';
+
+/** A real Kubernetes: a control plane, and nodes at several sites whose links to the control plane can be cut. */
+export class RealCluster {
+  readonly cloud: ControlPlane;
+  readonly nodes: readonly Node[];
+  readonly #sites: Sites;
+  readonly #lans: ReadonlyMap<string, Lan>;
+  readonly #entries = new Map<string, Entry>();
+  readonly #cgroups: Cgroups;
+
+  private constructor(
+    cloud: ControlPlane,
+    sites: Sites,
+    lans: ReadonlyMap<string, Lan>,
+    nodes: readonly Node[],
+    cgroups: Cgroups,
+  ) {
+    this.cloud = cloud;
+    this.#sites = sites;
+    this.#lans = lans;
+    this.nodes = nodes;
+    this.#cgroups = cgroups;
+  }
+
+  /** `applications` are names of images that pods use. All of them are the same program, which answers HTTP requests. */
+  static async create(sites: Sites, applications: readonly string[]): Promise<RealCluster> {
+    const cloud = await ControlPlane.create({ hasKubelets: true });
+    const [images, programs] = [await buildImages(cloud.directory, applications), await nodePrograms()];
+    const cgroups = new Cgroups();
+    const lans = new Map<string, Lan>();
+    const nodes: Node[] = [];
+    for (const [index, [site, names]] of Object.entries(sites).entries()) {
+      const lan = await Lan.create(site);
+      lans.set(site, lan);
+      if (site === CLOUD) await lan.attach(cloud.namespace, 'server', SERVER_ADDRESS);
+      else await lan.connect(lans.get(CLOUD)!, site);
+      await lan.addAddress(`10.99.${index}.254`);
+      for (const [i, name] of names.entries()) {
+        const namespace = await Namespace.create(name);
+        const address = `10.99.${index}.${i + 11}`;
+        await lan.attach(namespace, `to-${name}`, address);
+        const podRange = `10.244.${index * 16 + i}.0/24`;
+        const labels = { location: site };
+        nodes.push(
+          new Node({ name, address, podRange, labels, namespace, cloud, cgroups, programs, images }),
+        );
+      }
+    }
+    const cluster = new RealCluster(cloud, sites, lans, nodes, cgroups);
+    await cluster.#addRoutes();
+    return cluster;
+  }
+
+  get kubectl(): Kubectl {
+    return this.cloud.kubectl;
+  }
+
+  /** Starts the control plane and all nodes, without hubs. Resolves when all nodes are Ready. */
+  async start(): Promise<void> {
+    await this.cloud.start();
+    await this.kubectl.run(
+      'create clusterrolebinding kube-proxy --clusterrole=system:node-proxier --user=system:kube-proxy',
+    );
+    await Promise.all(this.nodes.map((node) => node.start()));
+    await untilReady(this.cloud, this.nodes);
+  }
+
+  node(name: string): Node {
+    const node = this.nodes.find((each) => each.name === name);
+    if (node === undefined) throw new Error(`${name} is not a node of the cluster`);
+    return node;
+  }
+
+  nodesOf(site: string): Node[] {
+    return (this.#sites[site] ?? []).map((name) => this.node(name));
+  }
+
+  /** The node and the site of a pod, by its address. */
+  placeOf(address: string): { node: string; site: string } {
+    const [, range] = /^(\d+\.\d+\.\d+)\.\d+$/.exec(address) ?? [];
+    const node = this.nodes.find(({ options }) => options.podRange.startsWith(`${range}.`));
+    if (node === undefined) throw new Error(`no node has pods with the address ${address}`);
+    return { node: node.name, site: node.options.labels.location ?? '' };
+  }
+
+  /** A client in the network of a site. */
+  async entry(site: string): Promise<Entry> {
+    const entry =
+      this.#entries.get(site) ??
+      (await Entry.open(this.#lan(site).namespace, this.cloud.directory, `entry-${site}`));
+    this.#entries.set(site, entry);
+    return entry;
+  }
+
+  cut(site: string): Promise<void> {
+    return this.#lan(site).cut();
+  }
+
+  mend(site: string): Promise<void> {
+    return this.#lan(site).mend();
+  }
+
+  async stop(): Promise<void> {
+    for (const entry of this.#entries.values()) await entry.close();
+    for (const node of this.nodes) await node.stop();
+    for (const { options } of this.nodes) await options.namespace.remove();
+    await this.cloud.remove();
+    for (const lan of this.#lans.values()) await lan.remove();
+    await this.#cgroups.remove();
+  }
+
+  #lan(site: string): Lan {
+    const lan = this.#lans.get(site);
+    if (lan === undefined) throw new Error(`${site} is not a site of the cluster`);
+    return lan;
+  }
+
+  /** Every machine knows where the pods of every node are, like with a routed pod network. */
+  async #addRoutes(): Promise<void> {
+    const machines = [this.cloud.namespace, ...this.nodes.map(({ options }) => options.namespace)];
+    for (const machine of machines)
+      for (const { options } of this.nodes)
+        if (options.namespace !== machine)
+          await machine.ip('route', 'add', options.podRange, 'via', options.address);
+  }
+}
+
+/** The folder with containerd, runc and the network plugins. */
+const nodePrograms = async (): Promise<string> =>
+  (await run([process.execPath, repositoryFile('scripts/node-programs.js')])).trim();
+
+async function buildImages(directory: string, applications: readonly string[]) {
+  const folder = join(directory, 'images');
+  await mkdir(folder);
+  const output = await run([process.execPath, repositoryFile('scripts/image.js'), '--output', folder]);
+  const [, tidegate = ''] = /^written to (\S+)/m.exec(output) ?? [];
+  await run([
+    process.execPath,
+    join(import.meta.dirname, 'app-images.js'),
+    tidegate,
+    join(await nodePrograms(), 'bin/busybox'),
+    folder,
+  ]);
+  return {
+    archives: [tidegate, join(folder, 'application.tar'), join(folder, 'pause.tar')],
+    aliases: Object.fromEntries(applications.map((name) => [name, APPLICATION])),
+    pause: 'localhost/pause:1',
+  };
+}

@@ -1,0 +1,85 @@
+import { Agent, type AgentOptions } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { TestProcess } from '../../support/process.ts';
+import type { Place } from '../support/program.ts';
+
+/** Connections from the process of the test into a network namespace: the test is a client of the site then. */
+export class Entry {
+  readonly #relay: TestProcess;
+  readonly #socket: string;
+
+  private constructor(relay: TestProcess, socket: string) {
+    this.#relay = relay;
+    this.#socket = socket;
+  }
+
+  static async open(place: Place, directory: string, name: string): Promise<Entry> {
+    const socket = join(directory, `${name}.sock`);
+    const relay = new TestProcess([
+      ...place.wrapper,
+      process.execPath,
+      join(import.meta.dirname, 'relay.js'),
+      socket,
+    ]);
+    await relay.until(({ stdout }) => stdout.includes('listening'));
+    return new Entry(relay, socket);
+  }
+
+  /** Rejects with the error code of the connection in the namespace, for example ECONNREFUSED. */
+  connect(host: string, port: number): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(this.#socket);
+      socket.once('error', reject);
+      socket.once('connect', () => socket.write(`${host} ${port}\n`));
+      let head = Buffer.alloc(0);
+      const onData = (chunk: Buffer): void => {
+        head = Buffer.concat([head, chunk]);
+        const end = head.indexOf('\n');
+        if (end < 0) return;
+        socket.off('data', onData);
+        socket.off('error', reject);
+        const answer = head.toString('utf8', 0, end);
+        if (answer === 'ok') {
+          socket.pause();
+          if (head.length > end + 1) socket.unshift(head.subarray(end + 1));
+          resolve(socket);
+        } else {
+          socket.destroy();
+          reject(Object.assign(new Error(`connect ${answer} ${host}:${port}`), { code: answer }));
+        }
+      };
+      socket.on('data', onData);
+    });
+  }
+
+  /** An agent for HTTP requests through this entry. */
+  agent(options: AgentOptions = {}): Agent {
+    return new EntryAgent(this, options);
+  }
+
+  async close(): Promise<void> {
+    await this.#relay.kill('SIGKILL');
+  }
+}
+
+class EntryAgent extends Agent {
+  readonly #entry: Entry;
+
+  constructor(entry: Entry, options: AgentOptions) {
+    super(options);
+    this.#entry = entry;
+  }
+
+  createConnection(
+    options: { host?: string | null; port?: string | number | null },
+    callback: (error: Error | null, stream: Duplex) => void,
+  ): Duplex | undefined {
+    this.#entry.connect(`${options.host}`, Number(options.port)).then(
+      (socket) => callback(null, socket),
+      (error: Error) => callback(error, undefined as unknown as Duplex),
+    );
+    return undefined;
+  }
+}
