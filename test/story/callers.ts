@@ -1,6 +1,6 @@
-import { Agent } from 'node:http';
+import type { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, ask as askPod } from '../support/load.ts';
+import type { World } from './world.ts';
 
 export interface Door {
   pool: string;
@@ -8,13 +8,14 @@ export interface Door {
   urls: string[];
 }
 
-const HOST = 'www.example.com';
 /** Ten clients send about 100 requests per second, each through three proxies. More would only take CPU time from other tests. */
 const PAUSE_MS = 100;
 /** A front door counts as healthy after this many good responses in a row for every client. */
 const HEALTHY_AFTER = 5;
 /** The errors while a killed router is restarted; there must be no wrong response. */
 const CONNECTION_ERRORS = ['ECONNREFUSED', 'ECONNRESET'];
+/** The errors while a node is off. */
+export const NODE_ERRORS = [...CONNECTION_ERRORS, 'EHOSTUNREACH', 'ETIMEDOUT'];
 
 /**
  * Two clients at every node of both pools send requests continuously: one over a single connection, one over new
@@ -23,17 +24,19 @@ const CONNECTION_ERRORS = ['ECONNREFUSED', 'ECONNRESET'];
 export class Callers {
   readonly failures: string[] = [];
   readonly answered = new Map<string, number>();
+  readonly #world: Pick<World, 'ask' | 'agent'>;
   readonly #clients: Promise<void>[] = [];
   readonly #goodResponses = new Map<string, number[]>();
-  readonly #announced = new Set<string>();
+  readonly #announced = new Map<string, readonly string[]>();
   #stopped = false;
 
-  constructor(doors: readonly Door[]) {
+  constructor(doors: readonly Door[], world: Pick<World, 'ask' | 'agent'>) {
+    this.#world = world;
     for (const { pool, urls } of doors) {
       const counts: number[] = [];
       this.#goodResponses.set(pool, counts);
       for (const url of urls) {
-        this.#clients.push(this.#call(pool, url, counts, new Agent({ keepAlive: true, maxSockets: 1 })));
+        this.#clients.push(this.#call(pool, url, counts, world.agent(url)));
         this.#clients.push(this.#call(pool, url, counts, undefined));
       }
     }
@@ -43,8 +46,12 @@ export class Callers {
    * While `trouble` runs, the front door of the pool may refuse connections; afterwards all clients must succeed
    * again.
    */
-  async during(pool: string, trouble: () => Promise<unknown>): Promise<void> {
-    this.#announced.add(pool);
+  async during(
+    pool: string,
+    trouble: () => Promise<unknown>,
+    errors: readonly string[] = CONNECTION_ERRORS,
+  ): Promise<void> {
+    this.#announced.set(pool, errors);
     await trouble();
     this.#goodResponses.get(pool)?.fill(0);
     while (this.#goodResponses.get(pool)?.some((count) => count < HEALTHY_AFTER)) await sleep(PAUSE_MS);
@@ -60,14 +67,14 @@ export class Callers {
     const index = counts.push(0) - 1;
     while (!this.#stopped) {
       try {
-        const answer = await ask(url, { agent });
+        const answer = await this.#world.ask(url, { agent });
         if (answer.pool !== pool) throw new Error(`answered by ${answer.pod} of ${answer.pool}`);
         counts[index] = (counts[index] ?? 0) + 1;
         this.answered.set(pool, (this.answered.get(pool) ?? 0) + 1);
       } catch (error) {
         counts[index] = 0;
         const { code = '' } = error as NodeJS.ErrnoException;
-        if (!(this.#announced.has(pool) && CONNECTION_ERRORS.includes(code)))
+        if (!this.#announced.get(pool)?.includes(code))
           this.failures.push(`${new Date().toISOString()} ${url} ${agent ? 'kept' : 'new'}: ${error}`);
       }
       await sleep(PAUSE_MS);
@@ -75,9 +82,3 @@ export class Callers {
     agent?.destroy();
   }
 }
-
-/** One request to a front door. */
-export const ask = (
-  url: string,
-  { agent, host = HOST }: { agent?: Agent; host?: string } = {},
-): Promise<Answer> => askPod(url, agent, { host });

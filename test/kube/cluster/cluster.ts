@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import type { Agent, AgentOptions } from 'node:http';
 import { join } from 'node:path';
 import type { Kubectl } from '../../support/kubectl.ts';
 import { run } from '../../support/process.ts';
@@ -6,7 +7,7 @@ import { repositoryFile } from '../../support/repository.ts';
 import { ControlPlane, SERVER_ADDRESS } from '../support/control-plane.ts';
 import { Namespace } from '../support/namespace.ts';
 import { Cgroups } from './cgroups.ts';
-import { Entry } from './entry.ts';
+import { Entry, EntryAgent } from './entry.ts';
 import { Lan } from './lan.ts';
 import { Node, untilReady } from './node.ts';
 
@@ -24,7 +25,7 @@ export class RealCluster {
   readonly nodes: readonly Node[];
   readonly #sites: Sites;
   readonly #lans: ReadonlyMap<string, Lan>;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Promise<Entry>>();
   readonly #cgroups: Cgroups;
 
   private constructor(
@@ -103,12 +104,16 @@ export class RealCluster {
   }
 
   /** A client in the network of a site. */
-  async entry(site: string): Promise<Entry> {
+  entry(site: string): Promise<Entry> {
     const entry =
-      this.#entries.get(site) ??
-      (await Entry.open(this.#lan(site).namespace, this.cloud.directory, `entry-${site}`));
+      this.#entries.get(site) ?? Entry.open(this.#lan(site).namespace, this.cloud.directory, `entry-${site}`);
     this.#entries.set(site, entry);
     return entry;
+  }
+
+  /** An agent for requests from a client in the network of a site, which connects when it is used. */
+  agentAt(site: string, options: AgentOptions): Agent {
+    return new EntryAgent(() => this.entry(site), options);
   }
 
   cut(site: string): Promise<void> {
@@ -119,8 +124,13 @@ export class RealCluster {
     return this.#lan(site).mend();
   }
 
+  /** The command that a user runs to cut or mend the link of a site. */
+  linkCommand(site: string, state: 'up' | 'down'): string {
+    return `ip -n ${this.#lan(site).namespace.name} link set uplink ${state}`;
+  }
+
   async stop(): Promise<void> {
-    for (const entry of this.#entries.values()) await entry.close();
+    for (const entry of this.#entries.values()) await (await entry).close();
     for (const node of this.nodes) await node.stop();
     for (const { options } of this.nodes) await options.namespace.remove();
     await this.cloud.remove();
@@ -155,7 +165,7 @@ async function buildImages(directory: string, applications: readonly string[]) {
   const [, tidegate = ''] = /^written to (\S+)/m.exec(output) ?? [];
   await run([
     process.execPath,
-    join(import.meta.dirname, 'app-images.js'),
+    repositoryFile('test/kube/cluster/app-images.js'),
     tidegate,
     join(await nodePrograms(), 'bin/busybox'),
     folder,

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { TestProcess } from '../../support/process.ts';
+import { repositoryFile } from '../../support/repository.ts';
 import type { Place } from '../support/program.ts';
 
 /** Connections from the process of the test into a network namespace: the test is a client of the site then. */
@@ -20,7 +21,7 @@ export class Entry {
     const relay = new TestProcess([
       ...place.wrapper,
       process.execPath,
-      join(import.meta.dirname, 'relay.js'),
+      repositoryFile('test/kube/cluster/relay.js'),
       socket,
     ]);
     await relay.until(({ stdout }) => stdout.includes('listening'));
@@ -56,7 +57,7 @@ export class Entry {
 
   /** An agent for HTTP requests through this entry. */
   agent(options: AgentOptions = {}): Agent {
-    return new EntryAgent(this, options);
+    return new EntryAgent(async () => this, options);
   }
 
   async close(): Promise<void> {
@@ -64,22 +65,25 @@ export class Entry {
   }
 }
 
-class EntryAgent extends Agent {
-  readonly #entry: Entry;
+/** An agent for HTTP requests from a client in a network namespace. */
+export class EntryAgent extends Agent {
+  readonly #entry: () => Promise<Entry>;
 
-  constructor(entry: Entry, options: AgentOptions) {
+  constructor(entry: () => Promise<Entry>, options: AgentOptions) {
     super(options);
     this.#entry = entry;
   }
 
+  /** Node.js calls this for a new connection. */
   createConnection(
     options: { host?: string | null; port?: string | number | null },
     callback: (error: Error | null, stream: Duplex) => void,
-  ): Duplex | undefined {
-    this.#entry.connect(`${options.host}`, Number(options.port)).then(
-      (socket) => callback(null, socket),
-      (error: Error) => callback(error, undefined as unknown as Duplex),
-    );
-    return undefined;
+  ): undefined {
+    this.#entry()
+      .then((entry) => entry.connect(`${options.host}`, Number(options.port)))
+      .then(
+        (socket) => callback(null, socket),
+        (error: Error) => callback(error, undefined as unknown as Duplex),
+      );
   }
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../../support/cluster.ts';
 import { run, TestProcess } from '../../support/process.ts';
-import { PROGRAM } from '../../support/repository.ts';
+import { PROGRAM, repositoryFile } from '../../support/repository.ts';
 import { type ControlPlane, SERVER_URL } from '../support/control-plane.ts';
 import type { Namespace } from '../support/namespace.ts';
 import { childrenOf, Program } from '../support/program.ts';
@@ -199,7 +199,7 @@ export class Node {
     const init = new TestProcess([
       ...['nsenter', `--net=/run/netns/${namespace.name}`],
       ...['unshare', '--mount', '--pid', '--uts', '--ipc', '--fork', '--kill-child', '--mount-proc'],
-      ...['--propagation', 'private', join(import.meta.dirname, 'node-init.sh'), name, this.directory],
+      ...['--propagation', 'private', repositoryFile('test/kube/cluster/node-init.sh'), name, this.directory],
     ]);
     this.#init = init;
     await init.until(({ stdout }) => stdout.includes('started'));

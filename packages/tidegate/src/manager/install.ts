@@ -5,6 +5,7 @@ import {
   type Clock,
   isAlreadyExists,
   isNotFound,
+  isUnknownField,
   type KubeClient,
   type KubeObject,
   NAMESPACES,
@@ -48,13 +49,28 @@ export async function installDefinitions(
   await Promise.all(
     customResourceDefinitions().map(async (definition) => {
       const { name = '' } = definition.metadata;
-      let installed = await applier.apply<KubeObject>(definition, { resource: DEFINITIONS, signal });
+      const options = { resource: DEFINITIONS, signal };
+      let installed = await applier.apply<KubeObject>(definition, options).catch((error: unknown) => {
+        if (!isUnknownField(error, VALIDATIONS)) throw error;
+        return applier.apply<KubeObject>(withoutField(definition, VALIDATIONS), options);
+      });
       while (!isEstablished(installed)) {
         await sleep(clock, POLL_INTERVAL_MS, signal);
         installed = await client.get(DEFINITIONS, { name }, { signal });
       }
     }),
   );
+}
+
+/** API servers before Kubernetes 1.25 do not have them. The webhook applies the same rules. */
+const VALIDATIONS = 'x-kubernetes-validations';
+
+/** A copy without the field, at any depth. */
+function withoutField<T>(value: T, name: string): T {
+  if (Array.isArray(value)) return value.map((item) => withoutField(item, name)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).filter(([key]) => key !== name);
+  return Object.fromEntries(kept.map(([key, item]) => [key, withoutField(item, name)])) as T;
 }
 
 function isEstablished({ status }: KubeObject): boolean {
