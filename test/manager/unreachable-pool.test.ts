@@ -160,6 +160,19 @@ describe('an unreachable node', () => {
     expect([await readyOf(PODS, 'p1'), await readyOf(PODS, 'p2')]).toEqual(['True', 'True']);
   });
 
+  test('does not keep a manager ready that the API server cannot reach', async () => {
+    const target = { namespace: 'tidegate-system', name: 'manager' };
+    const labels = { 'app.kubernetes.io/part-of': 'tidegate' };
+    await client.create(PODS, { ...pod('p1'), metadata: { ...target, labels } });
+    await setReady(PODS, target);
+    const lost = { status: { conditions: [{ type: 'Ready', status: 'False' }] } };
+    await client.patch(PODS, { ...target, subresource: 'status' }, 'strategic', lost);
+    // The same change of another pod of the node is refused.
+    await expect(
+      client.patch(PODS, { namespace: 'default', name: 'p1', subresource: 'status' }, 'strategic', lost),
+    ).rejects.toThrow('pods are left unchanged');
+  });
+
   test('keeps its pod from being evicted, with a message that explains why', async () => {
     const patch = {
       status: {

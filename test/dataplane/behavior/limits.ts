@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CLOSED_PORTS } from '../../support/ports.ts';
 import type { Backend } from '../support/backend.ts';
 import { TcpServer } from '../support/tcp-server.ts';
+import { vanishedEndpoint } from '../support/vanished.ts';
 import { host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
@@ -148,6 +149,21 @@ export function limits(make: MakeDriver): void {
       for (let i = 0; i < 12; i++) answers.push(await world.ask('sad.io/'));
       expect(answers.filter(({ status }) => status === 503).length).toBeGreaterThan(3);
       expect(answers.find(({ status }) => status === 503)).toMatchObject({ body: 'own words' });
+    });
+
+    test('tries the next endpoint soon, if the address of one has vanished', async () => {
+      const vanished = await vanishedEndpoint();
+      // Longer than a test may take: the first attempt must not wait for it.
+      const limits = { connectTimeoutMs: 3_600_000 };
+      await world.change({
+        hosts: [host('moved.io', [route('/', 'moved', { limits })])],
+        upstreams: [upstream('moved', [vanished.port, good.port])],
+      });
+      try {
+        for (let i = 0; i < 4; i++) expect(await world.respondingBackend('moved.io/')).toBe('good');
+      } finally {
+        await vanished.close();
+      }
     });
 
     test('times out if an endpoint stops responding during the TLS handshake', async () => {

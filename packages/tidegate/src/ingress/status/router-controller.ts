@@ -18,6 +18,8 @@ import {
   L7_ROUTERS,
   type L7Router,
   type L7RouterStatus,
+  NODE_GROUP_LABEL,
+  NODE_POOL_LABEL,
   type RouterProblem,
 } from '../../api/index.ts';
 import { type ClassTable, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
@@ -27,7 +29,7 @@ import { isMadeFrom, type ProvisionedObjects, workloadName, workloadOf } from '.
 import { addressesOf } from './addresses.ts';
 import { type Rollout, rolloutOf } from './rollout.ts';
 import { isReady, RouterPods, routerOf } from './router-pods.ts';
-import { type ObservedRouter, routerStatus } from './router-status.ts';
+import { type ObservedRouter, routerStatus, SEES_ALL_POOLS } from './router-status.ts';
 
 /** Minimum interval between writes of the status of one router. Thousands of hosts can change at once. */
 const STATUS_PACE_MS = 500;
@@ -111,12 +113,19 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
       readyPods: ready.map(({ metadata }) => `${metadata.name}`),
       replicas,
       rollout: rolloutFor(router, key, all),
+      ...(router.spec.pool === undefined && { strayed: ready.flatMap(strayedOf) }),
       ...(provisionProblem !== undefined && { provisionProblem }),
       ...(isOwnProgram(router.spec.driver) &&
         family?.settings === undefined && {
           classProblem: `IngressClass ${router.spec.ingressClassName} does not exist or its parameters are invalid; the router is left unchanged. Run: kubectl describe ingressclass ${router.spec.ingressClassName}`,
         }),
     };
+  }
+
+  function strayedOf({ metadata, spec }: Pod): { pod: string; node: string; pool: string }[] {
+    const { labels = {} } = nodes.cache.get(spec?.nodeName ?? '')?.metadata ?? {};
+    const pool = labels[NODE_POOL_LABEL] ?? labels[NODE_GROUP_LABEL];
+    return pool === undefined ? [] : [{ pod: `${metadata.name}`, node: `${spec?.nodeName}`, pool }];
   }
 
   function rolloutFor(router: L7Router, key: string, all: readonly Pod[]): Rollout {
@@ -160,7 +169,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
 
   const controller = new Controller({ ...context, name: 'ingress-router-status', reconcile, concurrency: 4 })
     .watch(routers)
-    .watch(nodes, routersOn, (old, node) => !isDeepStrictEqual(addressesIn(old), addressesIn(node)));
+    .watch(nodes, routersOn, (old, node) => !isDeepStrictEqual(relevantOf(old), relevantOf(node)));
   pods.all.watchedBy(controller, (pod) => [routerOf(pod)]);
   provisioned.watchedBy(controller, ['Service', 'Deployment']);
   classes.onChange(() => {
@@ -201,7 +210,12 @@ function contentOf(
   };
 }
 
-const addressesIn = ({ status }: Node): unknown => status?.addresses;
+/** What the status of a router depends on. */
+const relevantOf = ({ status, metadata: { labels = {} } }: Node): unknown => [
+  status?.addresses,
+  labels[NODE_POOL_LABEL],
+  labels[NODE_GROUP_LABEL],
+];
 
 const readyOf = (status: L7RouterStatus | undefined): Condition | undefined =>
   getCondition(status?.conditions as Condition[] | undefined, 'Ready');
@@ -218,6 +232,8 @@ function isWritten(old: L7RouterStatus | undefined, status: L7RouterStatus): boo
     old !== undefined &&
     old.appliedGeneration === status.appliedGeneration &&
     conditions.every((condition) => isDeepStrictEqual(of(old.conditions, condition.type), condition)) &&
+    // This condition is not always set.
+    (of(old.conditions, SEES_ALL_POOLS) === undefined) === (of(conditions, SEES_ALL_POOLS) === undefined) &&
     Object.entries(fields).every(([field, value]) =>
       isDeepStrictEqual(old[field as keyof L7RouterStatus], value),
     )

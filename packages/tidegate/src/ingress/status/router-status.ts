@@ -23,9 +23,14 @@ export interface ObservedRouter {
   readonly rollout: Rollout;
   /** Why provisioning failed. */
   readonly provisionProblem?: string;
+  /** Ready pods of a router without a pool that run on nodes of pools, with the node and its pool. */
+  readonly strayed?: readonly { pod: string; node: string; pool: string }[];
   /** Why the class has no valid parameters. The router is left unchanged then. */
   readonly classProblem?: string;
 }
+
+/** The type of a condition that is only set if it is false. */
+export const SEES_ALL_POOLS = 'SeesAllPools';
 
 type OwnStatus = Omit<L7RouterStatus, 'agents'>;
 
@@ -38,6 +43,7 @@ export function routerStatus(router: L7Router, observed: ObservedRouter, now: nu
     rolledOut(observed),
     provisioned(observed),
     capacityReached(router, observed),
+    ...seesAllPools(observed),
   ];
   return {
     observedGeneration: router.metadata.generation,
@@ -109,6 +115,25 @@ function provisioned({ provisionProblem, classProblem }: ObservedRouter): Condit
     reason: 'Provisioned',
     message: 'All objects of the router are provisioned',
   };
+}
+
+/**
+ * In a pool, a hub hides the endpoints of Services that are limited to other pools. A pod of the router that runs there answers
+ * 503 for them, and is ready nevertheless. The condition is only set if there are such pods.
+ */
+function seesAllPools({ strayed = [] }: ObservedRouter): ConditionUpdate[] {
+  const [first] = strayed;
+  if (first === undefined) return [];
+  const { pod, node, pool } = first;
+  const more = strayed.length > 1 ? ` and ${strayed.length - 1} more` : '';
+  return [
+    {
+      type: SEES_ALL_POOLS,
+      status: 'False',
+      reason: 'RunsInPool',
+      message: `Pod ${pod}${more} runs on node ${node} of pool ${pool}: if the node has a hub, the router cannot use Services of other pools, and answers 503 for them. Add a node outside of all pools, or set spec.pool`,
+    },
+  ];
 }
 
 function capacityReached({ spec }: L7Router, { hosts, rules }: ObservedRouter): ConditionUpdate {

@@ -103,6 +103,12 @@ describe('routerStatus', () => {
     expect(condition({ classProblem: 'gone' }, 'Provisioned')).toBe('False ClassNotUnderstood');
   });
 
+  test('reports pods in a pool, which do not see the endpoints of other pools', () => {
+    expect(condition({}, 'SeesAllPools')).toBe('undefined undefined');
+    const strayed = [{ pod: 'a', node: 'node-a', pool: 'hangzhou' }];
+    expect(condition({ strayed }, 'SeesAllPools')).toBe('False RunsInPool');
+  });
+
   test('lists twenty problems and counts all of them', () => {
     const problems = Array.from({ length: 25 }, (_, i) => ({
       ingress: `shop/${i}`,
