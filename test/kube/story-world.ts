@@ -13,7 +13,6 @@ import { CLOUD, RealCluster } from './cluster/cluster.ts';
 import { installTidegate } from './cluster/install.ts';
 
 const SITES = { [CLOUD]: ['cloud-1'], hangzhou: ['node-a', 'node-b'], beijing: ['node-c', 'node-d'] };
-const EDGE = ['hangzhou', 'beijing'];
 const IMAGES = [
   'hangzhou.registry.io/nginx:latest',
   'beijing.registry.io/nginx:latest',
@@ -36,11 +35,12 @@ export class RealWorld implements World {
   static async open(): Promise<RealWorld> {
     const cluster = await RealCluster.create(SITES, IMAGES);
     try {
-      await cluster.start();
+      await cluster.startCloud();
+      // Before there are other nodes, so that the manager runs in the cloud.
       await installTidegate(cluster);
-      const edge = EDGE.flatMap((site) => cluster.nodesOf(site));
+      await cluster.startSites();
       // The manager approves the certificates of the hubs.
-      for (const node of edge) await node.useHub();
+      for (const node of cluster.edge) await node.useHub();
       const { kubectl } = cluster;
       await kubectl.run(`apply -f ${repositoryFile('examples/story')}`);
       await kubectl.run('wait yurtingress/cities --for=jsonpath={.status.readyNum}=2 --timeout=240s');

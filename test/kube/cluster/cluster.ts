@@ -75,14 +75,23 @@ export class RealCluster {
     return this.cloud.kubectl;
   }
 
-  /** Starts the control plane and all nodes, without hubs. Resolves when all nodes are Ready. */
-  async start(): Promise<void> {
+  /** Starts the control plane and the nodes in the cloud. Resolves when they are Ready. */
+  async startCloud(): Promise<void> {
     await this.cloud.start();
     await this.kubectl.run(
       'create clusterrolebinding kube-proxy --clusterrole=system:node-proxier --user=system:kube-proxy',
     );
-    await Promise.all(this.nodes.map((node) => node.start()));
-    await untilReady(this.cloud, this.nodes);
+    await this.#startNodes(this.nodesOf(CLOUD));
+  }
+
+  /** Starts the nodes of all other sites, without hubs. Resolves when they are Ready. */
+  startSites(): Promise<void> {
+    return this.#startNodes(this.edge);
+  }
+
+  /** The nodes of all sites but the cloud. */
+  get edge(): Node[] {
+    return this.nodes.filter(({ options }) => options.labels.location !== CLOUD);
   }
 
   node(name: string): Node {
@@ -136,6 +145,11 @@ export class RealCluster {
     await this.cloud.remove();
     for (const lan of this.#lans.values()) await lan.remove();
     await this.#cgroups.remove();
+  }
+
+  async #startNodes(nodes: readonly Node[]): Promise<void> {
+    await Promise.all(nodes.map((node) => node.start()));
+    await untilReady(this.cloud, nodes);
   }
 
   #lan(site: string): Lan {

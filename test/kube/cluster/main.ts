@@ -56,12 +56,11 @@ try {
 }
 
 async function start(): Promise<void> {
-  await cluster.start();
-  if (values.install) {
-    await installTidegate(cluster);
-    for (const site of Object.keys(sites).filter((name) => name !== CLOUD))
-      for (const node of cluster.nodesOf(site)) await node.useHub();
-  }
+  await cluster.startCloud();
+  // Before there are other nodes, so that the manager runs in the cloud.
+  if (values.install) await installTidegate(cluster);
+  await cluster.startSites();
+  if (values.install) for (const node of cluster.edge) await node.useHub();
   const { namespace, adminKubeconfig, directory } = cluster.cloud;
   // A command in the network of the control plane, with its kubeconfig.
   const enter = join(directory, 'in-cloud');
