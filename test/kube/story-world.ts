@@ -40,7 +40,7 @@ export class RealWorld implements World {
       await installTidegate(cluster);
       await cluster.startSites();
       // The manager approves the certificates of the hubs.
-      for (const node of cluster.edge) await node.useHub();
+      await Promise.all(cluster.edge.map((node) => node.useHub()));
       const { kubectl } = cluster;
       await kubectl.run(`apply -f ${repositoryFile('examples/story')}`);
       await kubectl.run('wait yurtingress/cities --for=jsonpath={.status.readyNum}=2 --timeout=240s');

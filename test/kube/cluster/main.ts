@@ -60,7 +60,7 @@ async function start(): Promise<void> {
   // Before there are other nodes, so that the manager runs in the cloud.
   if (values.install) await installTidegate(cluster);
   await cluster.startSites();
-  if (values.install) for (const node of cluster.edge) await node.useHub();
+  if (values.install) await Promise.all(cluster.edge.map((node) => node.useHub()));
   const { namespace, adminKubeconfig, directory } = cluster.cloud;
   // A command in the network of the control plane, with its kubeconfig.
   const enter = join(directory, 'in-cloud');
