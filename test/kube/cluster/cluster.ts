@@ -78,8 +78,9 @@ export class RealCluster {
   /** Starts the control plane and the nodes in the cloud. Resolves when they are Ready. */
   async startCloud(): Promise<void> {
     await this.cloud.start();
+    await this.kubectl.run('-n kube-system create serviceaccount kube-proxy');
     await this.kubectl.run(
-      'create clusterrolebinding kube-proxy --clusterrole=system:node-proxier --user=system:kube-proxy',
+      'create clusterrolebinding kube-proxy --clusterrole=system:node-proxier --serviceaccount=kube-system:kube-proxy',
     );
     await this.#startNodes(this.nodesOf(CLOUD));
   }
@@ -148,7 +149,8 @@ export class RealCluster {
   }
 
   async #startNodes(nodes: readonly Node[]): Promise<void> {
-    await Promise.all(nodes.map((node) => node.start()));
+    const token = await this.cloud.token('kube-system', 'kube-proxy');
+    await Promise.all(nodes.map((node) => node.start(token)));
     await untilReady(this.cloud, nodes);
   }
 

@@ -11,7 +11,7 @@ import { containerdConfig, kubeletConfig, type NodeFilesOptions, networkConfig }
 
 const SOCKET = '/run/containerd/containerd.sock';
 export const HUB_ADDRESS = '169.254.2.1';
-const HUB_URL = `https://${HUB_ADDRESS}:10268`;
+const URLS = { direct: SERVER_URL, hub: `https://${HUB_ADDRESS}:10268` };
 
 export interface NodeOptions {
   name: string;
@@ -68,19 +68,15 @@ export class Node {
     const { credentials } = cloud;
     const identity = credentials.client(`system:node:${name}`, 'system:nodes');
     const direct = credentials.kubeconfig(name, SERVER_URL, identity);
-    const proxy = credentials.client('system:kube-proxy');
-    const agents = (way: string, url: string): Agents => ({
+    const agents = (way: 'direct' | 'hub'): Agents => ({
       kubelet: this.#program(
         'kubelet',
-        this.#kubelet(credentials.kubeconfig(`${name}-kubelet-${way}`, url, identity)),
+        this.#kubelet(credentials.kubeconfig(`${name}-kubelet-${way}`, URLS[way], identity)),
       ),
-      kubeProxy: this.#program(
-        'kube-proxy',
-        this.#kubeProxy(credentials.kubeconfig(`${name}-kube-proxy-${way}`, url, proxy)),
-      ),
+      kubeProxy: this.#program('kube-proxy', this.#kubeProxy(this.#writeProxyKubeconfig(way, ''))),
     });
-    this.#direct = agents('direct', SERVER_URL);
-    this.#throughHub = agents('hub', HUB_URL);
+    this.#direct = agents('direct');
+    this.#throughHub = agents('hub');
     this.#agents = this.#direct;
     this.hub = this.#program('hub', [
       ...[process.execPath, PROGRAM, 'hub', '--node-name', name, '--hub-address', HUB_ADDRESS],
@@ -118,8 +114,13 @@ export class Node {
     return this.#agents.kubeProxy;
   }
 
-  /** Starts the machine with everything on it but a hub. Resolves when the programs run; the node is Ready later. */
-  async start(): Promise<void> {
+  /**
+   * Starts the machine with everything on it but a hub. Resolves when the programs run; the node is Ready later. kube-proxy has
+   * a token, because a hub can only forward the certificate of its node.
+   */
+  async start(kubeProxyToken: string): Promise<void> {
+    this.#writeProxyKubeconfig('direct', kubeProxyToken);
+    this.#writeProxyKubeconfig('hub', kubeProxyToken);
     await this.startRuntime();
     await this.startAgents();
   }
@@ -250,6 +251,11 @@ export class Node {
       'conntrack-tcp-timeout-close-wait': '0s',
     };
     return [join(cloud.programs, 'kube-proxy'), ...flags(options)];
+  }
+
+  #writeProxyKubeconfig(way: 'direct' | 'hub', token: string): string {
+    const { name, cloud } = this.options;
+    return cloud.credentials.kubeconfig(`${name}-kube-proxy-${way}`, URLS[way], { token });
   }
 
   #write(name: string, text: string): string {
