@@ -1,6 +1,6 @@
-// Ends a test run: kills its processes and removes its files, network namespaces, control groups and mounts. It runs until its standard
-// input ends, which the kernel closes when the runner exits in any way, also after SIGKILL. It has a session of its own,
-// so that Ctrl-C in the terminal does not reach it.
+// Ends a test run: kills its processes and removes its files, network namespaces, control groups and mounts. It runs until
+// its standard input ends, which the kernel closes when the runner exits in any way, also after SIGKILL. It has a session of
+// its own, so that Ctrl-C in the terminal does not reach it.
 //
 // Arguments: the directory of the run, and the pid of the runner. A line on standard input means that the tests have
 // ended: the watchdog then waits for the last processes, kills the others, and prints them, because a test left them.
@@ -98,6 +98,8 @@ function report(left) {
 function removeRuntimeDirectories() {
   for (const name of readdirSync(directory, { recursive: true })) {
     if (basename(name) !== 'nginx.runtime') continue;
+    // In a container, it is a link into the file system of the container, which has ended.
+    if (!existsSync(join(directory, name))) continue;
     const runtime = readFileSync(join(directory, name), 'utf8').trim();
     if (basename(runtime).startsWith('tidegate-nginx-')) rmSync(runtime, { recursive: true, force: true });
   }
