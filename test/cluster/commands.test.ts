@@ -163,7 +163,8 @@ describe('exec', () => {
     const config = await loadConfig({ path: join(cluster.state, 'kubeconfig'), env: {} });
     const { cert, key } = await config.credentials.current();
     const query = new URLSearchParams({ stdin: 'true', stdout: 'true', tty: 'true' });
-    for (const word of ['sh', '-c', 'read x; stty size; tty']) query.append('command', word);
+    const script = 'until [ "$(stty size)" = "45 123" ]; do sleep 0.1; done; read x; stty size; tty';
+    for (const word of ['sh', '-c', script]) query.append('command', word);
     const path = `/api/v1/namespaces/default/pods/${await nameOn('left')}/exec?${query}`;
     const socket = new WebSocket(`${config.server.replace('https', 'wss')}${path}`, 'v5.channel.k8s.io', {
       ca: config.ca,
@@ -177,14 +178,14 @@ describe('exec', () => {
     await once(socket, 'open');
     const send = (channel: number, text: string): void =>
       socket.send(Buffer.from(`${String.fromCharCode(channel)}${text}`));
-    // The command waits for a line. Until then, the size is set again and again.
-    send(4, JSON.stringify({ Width: 123, Height: 45 }));
+    // The command waits for the size, and then for a line. Until it has got both, they are sent again and again.
     const closed = once(socket, 'close');
-    const lines = setInterval(() => send(4, JSON.stringify({ Width: 123, Height: 45 })), 200);
-    const input = setTimeout(() => send(0, '\r'), 3_000);
+    const input = setInterval(() => {
+      send(4, JSON.stringify({ Width: 123, Height: 45 }));
+      send(0, '\r');
+    }, 200);
     await closed;
-    clearInterval(lines);
-    clearTimeout(input);
+    clearInterval(input);
     expect(received[1]).toContain('45 123');
     expect(received[1]).toContain('/dev/pts/');
     expect(JSON.parse(received[3] ?? '')).toMatchObject({ status: 'Success' });

@@ -4,7 +4,11 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ClusterReport } from '../../packages/tidegate/src/supervisor/index.ts';
+import {
+  type ClusterReport,
+  callSupervisor,
+  StateDirectory,
+} from '../../packages/tidegate/src/supervisor/index.ts';
 import { eventually } from '../support/cluster.ts';
 import { Kubectl } from '../support/kubectl.ts';
 import { Tidegate } from '../support/tidegate.ts';
@@ -38,7 +42,15 @@ async function up(...args: string[]): Promise<Tidegate> {
   return process;
 }
 
-const status = async (): Promise<ClusterReport> => JSON.parse((await run('status', '-o', 'json')).stdout);
+/** What `tidegate status -o json` prints. */
+const printedStatus = async (): Promise<ClusterReport> =>
+  JSON.parse((await run('status', '-o', 'json')).stdout);
+/** The same of a running cluster, without a process for it. */
+async function status(): Promise<ClusterReport> {
+  const answer = await callSupervisor(new StateDirectory(state()), { command: 'status' });
+  if (answer === undefined) throw new Error(`no cluster is running in ${state()}`);
+  return answer.result as ClusterReport;
+}
 const links = async (): Promise<string[]> =>
   (await status()).nodes.map(({ name, link }) => `${name} ${link}`);
 
@@ -87,7 +99,7 @@ describe('a running cluster', () => {
     expect(cluster.stdout).toMatch(/^east +True +127\.\d+\.0\.1 +up +\d+ +site=e$/m);
     expect(cluster.stdout).toContain(`down --state ${state()}`);
     expect(cluster.stderr).toBe('');
-    const report = await status();
+    const report = await printedStatus();
     expect(report).toMatchObject({ phase: 'running', api: { reachable: true } });
     expect(report.processes.map(({ name }) => name)).toEqual([
       'supervisor',
@@ -202,7 +214,7 @@ describe('a second up', () => {
       /^b stopped\n(.*\n)*hub-b stopped\n(.*\n)*apiserver stopped\nStopped\.\n$/m,
     );
     expect(await first.exited).toEqual({ code: 0, signal: null });
-    expect((await status()).phase).toBe('stopped');
+    expect((await printedStatus()).phase).toBe('stopped');
 
     const second = await up('--nodes', 'a,c');
     expect(second.stdout).toContain('nodes added: c');
@@ -248,7 +260,7 @@ describe('a second up', () => {
     expect(stderr).toMatch(
       /^tidegate: apiserver failed to start: .*ca\.crt exists, but its key .* is missing: .* \(log: .*apiserver\.log\)\n$/,
     );
-    expect((await status()).phase).toBe('stopped');
+    expect((await printedStatus()).phase).toBe('stopped');
   });
 
   it('down --wipe removes only what tidegate created', async () => {

@@ -86,6 +86,7 @@ const CLAIMS = [
     'X_Forwarded_Proto: https',
     'X-Forwarded-Host: other.io',
   ],
+  ...['X-Forwarded-Prefix: /6', 'X-ORIGINAL-URL: /admin', 'True-Client-IP: 6.6.6.6', 'x-scheme: https'],
   ...['Forwarded: for=6.6.6.6', 'Proxy: http://6.6.6.6', 'X-Request-Id: mine', 'X_Request_Id: mine'],
   ...[
     'Authorization: Bearer a',

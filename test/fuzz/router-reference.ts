@@ -43,6 +43,8 @@ const OWN = new Set([
     'content-length',
   ],
   ...['x-forwarded-port', 'x-forwarded-proto', 'x-real-ip', 'x-request-id'],
+  // Headers that only proxies may set, as far as the grammar has them.
+  ...['x-forwarded-prefix', 'x-original-url', 'true-client-ip', 'x-scheme'],
 ]);
 
 /**

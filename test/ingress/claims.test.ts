@@ -71,14 +71,80 @@ it('an old Ingress that is moved into a class does not take a host from its owne
   );
 });
 
-it('a host goes to the next namespace when its owner no longer names it', async () => {
+/** Waits until the claim of a host is reserved, or not. Returns the time. */
+const reservation = async (host: string, isReserved: boolean): Promise<string | undefined> => {
+  const claim = async () => (await claims()).find(({ spec }) => spec.host === host);
+  await expect
+    .poll(async () => (await claim())?.spec.reservedUntil !== undefined, { interval: 20 })
+    .toBe(isReserved);
+  return (await claim())?.spec.reservedUntil;
+};
+
+it.each<[string, () => Promise<unknown>]>([
+  ['deleted', () => world.remove(INGRESSES, 'web', 'shop')],
+  ['moved to another class by mistake', () => setClass('web', 'shop', 'glod')],
+])(
+  'a host stays with its namespace while its Ingress is %s, also if another one waits',
+  async (_, release) => {
+    await world.makeClass('gold');
+    await world.make(ingressObject('web', 'gold', ['a.example', '*.b.example']));
+    await claimsAre('gold *.b.example: shop', 'gold a.example: shop');
+    const before = await claims();
+    await world.make(ingressObject('waiting', 'gold', ['a.example', 'x.b.example'], RIVAL));
+    await hasEvent('waiting', 'HostConflict', 'belongs to namespace shop');
+    await release();
+    const until = await reservation('a.example', true);
+    expect(Date.parse(`${until}`)).toBeGreaterThan(Date.now() + 23 * 3_600_000);
+    await reservation('*.b.example', true);
+    await hasEvent('waiting', 'HostConflict', `reserved for namespace shop until ${until}`);
+    await world.routersAre();
+    await world.stopControllers();
+    world.startControllers();
+    await world.make(ingressObject('other', 'gold', ['c.example'], RIVAL));
+    await claimsAre('gold *.b.example: shop', 'gold a.example: shop', 'gold c.example: rival');
+    await world.make(ingressObject('web', 'gold', ['a.example', '*.b.example']));
+    expect(await reservation('a.example', false)).toBeUndefined();
+    await reservation('*.b.example', false);
+    const now = await claims();
+    for (const { metadata, spec } of before)
+      expect(now.find((each) => each.metadata.uid === metadata.uid)?.spec).toEqual(spec);
+    await world.routersAre('gold: *.b.example a.example c.example');
+  },
+);
+
+it('an administrator ends a reservation by deleting the claim', async () => {
   await world.makeClass('gold');
   await world.make(ingressObject('web', 'gold', ['a.example']));
   await claimsAre('gold a.example: shop');
   await world.make(ingressObject('web', 'gold', ['a.example'], RIVAL));
   await world.remove(INGRESSES, 'web', 'shop');
+  await reservation('a.example', true);
+  await world.client.deleteCollection(HOST_CLAIMS);
   await claimsAre('gold a.example: rival');
   await world.routersAre('gold: a.example');
+});
+
+it.each(['0s', '1s'])('a host goes to the next namespace after the time of the policy: %s', async (time) => {
+  await world.makeClass('gold');
+  await world.make(policy({ reserveReleasedHosts: time }));
+  await world.make(ingressObject('web', 'gold', ['a.example']));
+  await claimsAre('gold a.example: shop');
+  await world.make(ingressObject('web', 'gold', ['a.example'], RIVAL));
+  await world.remove(INGRESSES, 'web', 'shop');
+  await claimsAre('gold a.example: rival');
+  expect(await reservation('a.example', false)).toBeUndefined();
+  await world.routersAre('gold: a.example');
+});
+
+it('a wildcard above a public suffix is claimed only if the policy allows it', async () => {
+  await world.makeClass('gold');
+  await world.make(ingressObject('web', 'gold', ['*.co.uk', '*.a.co.uk']));
+  await hasEvent('web', 'HostNotAllowed', 'co.uk is a public suffix');
+  await claimsAre('gold *.a.co.uk: shop');
+  await world.make(policy({ publicSuffixWildcards: 'Allow' }));
+  await claimsAre('gold *.a.co.uk: shop', 'gold *.co.uk: shop');
+  await world.client.deleteCollection(INGRESS_CLASS_POLICIES);
+  await claimsAre('gold *.a.co.uk: shop');
 });
 
 it('a wildcard owns what is below it, except what was claimed before', async () => {

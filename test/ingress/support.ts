@@ -24,6 +24,7 @@ import {
 } from '@tidegate/kube';
 import { expect } from 'vitest';
 import {
+  HOST_CLAIMS,
   INGRESS_CLASS_PARAMETERS,
   L7_ROUTERS,
   type L7Router,
@@ -99,6 +100,8 @@ export class IngressWorld {
     await eventually(async () => (await this.routers()).every((router) => router.endsWith(': all')));
     await client.deleteCollection(L7_ROUTERS);
     await eventually(async () => (await this.routers()).length === 0);
+    // Hosts that no Ingress names any more are reserved for their namespace.
+    await client.deleteCollection(HOST_CLAIMS);
     await client.deleteCollection(INGRESS_CLASSES);
     await client.deleteCollection(INGRESS_CLASS_PARAMETERS, { namespace: SYSTEM_NAMESPACE });
     await client.deleteCollection(PODS, { namespace: ROUTER_NAMESPACE, gracePeriodSeconds: 0 });

@@ -6,7 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
-import type { KubeList } from '@tidegate/kube';
+import type { Ingress, KubeList, KubeObject } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { HostClaim, L7Router } from '../../packages/tidegate/src/api/index.ts';
 import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
@@ -244,6 +244,38 @@ describe.each(DATA_PLANES)('a tenant of the class %s that bypasses admission', (
     await answers(className, 'free.example.org', CHALLENGE, { code: 200, from: 'rival' });
     await expectOwners(className);
     expect(await claims(className)).toEqual(['* rival', '*.tls.example.com shop', `${OWNED} shop`]);
+  });
+
+  test('gets nothing of them while the other replaces its Ingress', async () => {
+    const name = `web-${className}`;
+    const { spec, ...rest } = await shop.json<Ingress>(`get ingress ${name}`);
+    await shop.run(`delete ingress ${name}`);
+    const claim = (host: string) =>
+      eventually(`${host} is reserved`, async () => {
+        const { items } = await cluster.kubectl.json<KubeList<HostClaim>>('get hostclaims');
+        return items.find(
+          (each) =>
+            each.spec.ingressClassName === className &&
+            each.spec.host === host &&
+            each.spec.reservedUntil !== undefined,
+        );
+      });
+    const { metadata } = await claim(OWNED);
+    await claim('*.tls.example.com');
+    expect(await claims(className)).toEqual(['* rival', '*.tls.example.com shop', `${OWNED} shop`]);
+    expect(await cluster.kubectl.run(`get hostclaim ${metadata.name}`)).toMatch(
+      /RESERVED-UNTIL\n.* shop .*Z\n/,
+    );
+    for (const [host, path] of [
+      [OWNED, '/'],
+      [OWNED, CHALLENGE],
+      [BELOW, '/'],
+    ] as const)
+      await answers(className, host, path, { code: 404 });
+    await shop.apply({ ...rest, metadata: { name }, spec } as KubeObject);
+    await answers(className, OWNED, '/only', { code: 200, from: 'shop' });
+    await answers(className, BELOW, '/', { code: 200, from: 'shop' });
+    await expectOwners(className);
   });
 
   test('gets nothing of them from a router that restarts at a site that is cut off', async () => {

@@ -39,10 +39,17 @@ import {
 import { PARTS } from '../../packages/tidegate/src/manager/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
+import { reservePort } from '../support/ports.ts';
 import { finish } from '../support/process.ts';
-import { eventually, type Manager, startManager } from './support.ts';
+import {
+  authorizationOf,
+  DEPLOY,
+  eventually,
+  type Manager,
+  startManager,
+  webhookObjects,
+} from './support.ts';
 
-const DEPLOY = join(import.meta.dirname, '../../deploy');
 const INGRESS_NGINX_IMAGE = 'registry.example/ingress-nginx/controller:v1.11.2';
 const GENERATE = join(import.meta.dirname, '../../scripts/generate-crds.js');
 
@@ -75,16 +82,21 @@ describe('the manager with only the permissions of its ServiceAccounts', () => {
       metrics: new Metrics(),
       signal: stop.signal,
     });
-    await kubectl.run(`apply --server-side -f ${DEPLOY}/crds -f ${DEPLOY}/manager.yaml`);
+    await kubectl.run(
+      `apply --server-side -f ${DEPLOY}/crds -f ${DEPLOY}/manager.yaml -f ${DEPLOY}/ingress-nginx.yaml`,
+    );
+    const webhook = { host: '127.0.0.1', port: await reservePort() };
+    await kubectl.apply(...(await webhookObjects(`https://127.0.0.1:${webhook.port}`)));
     await eventually(async () => (await aggregatedRules()).length > 0);
     for (const part of PARTS) {
-      const authorization = `Bearer ${await newToken(`tidegate-${part}`)}`;
+      const authorization = await authorizationOf(admin, `tidegate-${part}`);
       const account = new KubeClient({ ...config, credentials: fixedCredential({ authorization }) });
       accounts.push(account);
       managers.push(
         await startManager(account, {
           parts: [part],
           identity: part,
+          webhook,
           installDefinitions: false,
           leaderElection: true,
           log: collecting(forbidden),
@@ -101,16 +113,6 @@ describe('the manager with only the permissions of its ServiceAccounts', () => {
     await server.stop();
   });
 
-  async function newToken(name: string): Promise<string> {
-    const request = {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      metadata: { name, namespace: 'tidegate-system' },
-      spec: {},
-    };
-    const { status } = await admin.create<KubeObject>(SERVICE_ACCOUNTS, request, { subresource: 'token' });
-    return (status as { token: string }).token;
-  }
   async function aggregatedRules(): Promise<unknown[]> {
     const { rules } = await kubectl.json<{ rules?: unknown[] }>('get clusterrole tidegate-apps');
     return rules ?? [];
@@ -341,8 +343,10 @@ describe('the manager with only the permissions of its ServiceAccounts', () => {
       spec: { pools: [{ name: 'lyon' }], ...more },
     });
     const router = 'tidegate-router-lyon';
-    const mayRead = (what: string, account = router): Promise<boolean> =>
-      kubectl.run(`auth can-i ${what} --as system:serviceaccount:ingress-nginx:${account}`).then(
+    const own = `ingress-nginx:${router}`;
+    const nginx = 'tidegate-ingress-nginx:tidegate-ingress-nginx';
+    const mayRead = (what: string, account = own): Promise<boolean> =>
+      kubectl.run(`auth can-i ${what} --as system:serviceaccount:${account}`).then(
         () => true,
         () => false,
       );
@@ -366,26 +370,36 @@ describe('the manager with only the permissions of its ServiceAccounts', () => {
     expect(await mayRead('list secrets')).toBe(false);
     const { spec } = await admin.get(DEPLOYMENTS, { name: router, namespace: 'ingress-nginx' });
     expect(spec?.template.spec?.containers[0]?.image).toBe('tidegate');
-    // The administrator enables ingress-nginx, and the YurtIngress selects it.
-    await kubectl.run(`apply -f ${DEPLOY}/ingress-nginx.yaml`);
+    // The administrator has enabled ingress-nginx, and the YurtIngress selects it. It runs in another namespace.
     await kubectl.apply(yurtIngress({ ingress_controller_flavor: 'ingress-nginx' }));
-    expect(await mayRead('list secrets', 'tidegate-ingress-nginx')).toBe(true);
-    expect(await mayRead('update leases -n ingress-nginx', 'tidegate-ingress-nginx')).toBe(true);
-    expect(await mayRead('update leases -n default', 'tidegate-ingress-nginx')).toBe(false);
-    await eventually(async () => {
-      const { spec } = await admin.get(DEPLOYMENTS, { name: router, namespace: 'ingress-nginx' });
-      const { containers: [container] = [], serviceAccountName } = spec?.template.spec ?? {};
-      return (
-        serviceAccountName === 'tidegate-ingress-nginx' &&
-        container?.image === INGRESS_NGINX_IMAGE &&
-        container.args?.includes('--controller-class=ingress-nginx.tidegate.io/lyon')
-      );
+    const namespace = 'tidegate-ingress-nginx';
+    expect(await mayRead('list secrets', nginx)).toBe(true);
+    expect(await mayRead(`update leases -n ${namespace}`, nginx)).toBe(true);
+    expect(await mayRead('update leases -n default', nginx)).toBe(false);
+    await eventually(async () => !(await isGone(DEPLOYMENTS, router, namespace)));
+    const { spec: moved } = await admin.get(DEPLOYMENTS, { name: router, namespace });
+    const { containers: [container] = [], serviceAccountName } = moved?.template.spec ?? {};
+    expect(serviceAccountName).toBe('tidegate-ingress-nginx');
+    expect(container?.image).toBe(INGRESS_NGINX_IMAGE);
+    expect(container?.args).toContain('--controller-class=ingress-nginx.tidegate.io/lyon');
+    // The router in the old namespace serves until the new one is ready.
+    const pods = await eventually(async () => {
+      const { items } = await admin.list(PODS, { namespace });
+      return items.length > 0 && items;
     });
-    await eventually(() => isGone(SERVICE_ACCOUNTS, router, 'ingress-nginx'));
-    await eventually(async () => !(await isGone(CONFIG_MAPS, router, 'ingress-nginx')));
+    expect(await isGone(DEPLOYMENTS, router, 'ingress-nginx')).toBe(false);
+    expect(await isGone(SERVICES, router, 'ingress-nginx')).toBe(false);
+    for (const { metadata } of pods) {
+      const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+      const target = { name: `${metadata.name}`, namespace, subresource: 'status' };
+      await admin.patch(PODS, target, 'merge', { status });
+    }
+    for (const resource of [DEPLOYMENTS, SERVICES, SERVICE_ACCOUNTS])
+      await eventually(() => isGone<KubeObject>(resource, router, 'ingress-nginx'));
+    expect(await isGone(CONFIG_MAPS, router, namespace)).toBe(false);
     await kubectl.run('delete yurtingress doors');
     expect(await isGone(L7_ROUTERS, 'lyon')).toBe(true);
-    expect(await isGone(DEPLOYMENTS, router, 'ingress-nginx')).toBe(true);
+    expect(await isGone(DEPLOYMENTS, router, namespace)).toBe(true);
   });
 
   it('was denied no request', () => {

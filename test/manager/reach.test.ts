@@ -6,14 +6,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { type Access, accessOf, type RbacObject } from './reach.ts';
+import { type Access, accessOf, accountsOf, everythingOf, type RbacObject } from './reach.ts';
 
 const objectsIn = (file: string): RbacObject[] =>
   parseAllDocuments(readFileSync(join(import.meta.dirname, '../../deploy', file), 'utf8')).map(
     (document) => document.toJS() as RbacObject,
   );
 
-const INSTALLED = objectsIn('manager.yaml');
+const INSTALLED = [...objectsIn('manager.yaml'), ...objectsIn('webhooks.yaml')];
 const ACCOUNTS = ['admission', 'pools', 'routers', 'apps'].map((part) => `tidegate-system/tidegate-${part}`);
 const ROUTER_NAMESPACES = ['ingress-nginx', 'tidegate-routers'];
 
@@ -45,6 +45,49 @@ describe('every account', () => {
 
   it('has at least one permission, so that the computation finds them', () => {
     for (const account of ACCOUNTS) expect(reachOf(account).length).toBeGreaterThan(5);
+  });
+
+  it('controls no other account, and not the cluster', () => {
+    for (const account of ACCOUNTS) {
+      expect(everythingOf(INSTALLED, account)).toEqual([]);
+      expect(accountsOf(INSTALLED, account)).toEqual([account]);
+    }
+  });
+
+  it('controls the cluster if one of the safeguards is missing, so that the computation finds them', () => {
+    const [admission = '', , routers = ''] = ACCOUNTS;
+    for (const kind of ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'])
+      expect(
+        everythingOf(
+          INSTALLED.filter((object) => object.kind !== kind),
+          admission,
+        ),
+      ).toContain(
+        `${admission} can patch admissionregistration.k8s.io/mutatingwebhookconfigurations, and so see and change every request`,
+      );
+    const isNamespace = ({ kind, metadata }: RbacObject) =>
+      kind === 'Namespace' && metadata.name === 'ingress-nginx';
+    expect(
+      everythingOf(
+        INSTALLED.filter((object) => !isNamespace(object)),
+        routers,
+      ),
+    ).toEqual([`${routers} can run privileged pods in ingress-nginx`]);
+    const powerful = { kind: 'ServiceAccount', metadata: { name: 'powerful', namespace: 'ingress-nginx' } };
+    const binding = {
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'powerful' },
+      roleRef: { kind: 'ClusterRole', name: 'tidegate-certificates' },
+      subjects: [{ kind: 'ServiceAccount', ...powerful.metadata }],
+    };
+    expect(everythingOf([...INSTALLED, powerful, binding], routers)).toEqual([
+      'ingress-nginx/powerful can read all Secrets',
+    ]);
+  });
+
+  it('cannot write webhook configurations before Kubernetes 1.30, where nothing limits the fields', () => {
+    const old = [...objectsIn('manager.yaml'), ...objectsIn('webhooks-before-1.30.yaml')];
+    for (const account of ACCOUNTS) expect(everythingOf(old, account)).toEqual([]);
   });
 
   it('reads no Secret but those that it names', () => {
@@ -95,11 +138,9 @@ describe('every account', () => {
 });
 
 describe('the account of admission', () => {
-  it('writes its own Secret and its own configuration only', () => {
+  it('writes its own Secret, and two fields of its own configurations', () => {
     expect(writesOf('admission')).toMatchInlineSnapshot(`
       [
-        "*: create admissionregistration.k8s.io/mutatingwebhookconfigurations/tidegate",
-        "*: create admissionregistration.k8s.io/validatingwebhookconfigurations/tidegate",
         "*: create authorization.k8s.io/subjectaccessreviews",
         "*: patch admissionregistration.k8s.io/mutatingwebhookconfigurations/tidegate",
         "*: patch admissionregistration.k8s.io/validatingwebhookconfigurations/tidegate",
@@ -110,6 +151,8 @@ describe('the account of admission', () => {
     `);
     expect(readsOf('admission')).toMatchInlineSnapshot(`
       [
+        "admissionregistration.k8s.io/mutatingwebhookconfigurations/tidegate",
+        "admissionregistration.k8s.io/validatingwebhookconfigurations/tidegate",
         "apps.kubeedge.io/nodegroups",
         "apps.openyurt.io/nodepools",
         "apps.openyurt.io/yurtingresses",
@@ -310,9 +353,13 @@ describe('optional files', () => {
     );
   });
 
-  it('ingress-nginx.yaml lets no part of the manager do more, but an account that routers can use', () => {
+  it('ingress-nginx.yaml lets the part routers, and no other, use an account that reads all Secrets', () => {
     const objects = [...INSTALLED, ...objectsIn('ingress-nginx.yaml')];
-    for (const account of ACCOUNTS) expect(reachOf(account, objects)).toEqual(reachOf(account));
-    expect(reachOf('ingress-nginx/tidegate-ingress-nginx', objects).map(textOf)).toContain('*: list secrets');
+    const nginx = 'tidegate-ingress-nginx/tidegate-ingress-nginx';
+    for (const account of ACCOUNTS) {
+      const isRouters = account.endsWith('/tidegate-routers');
+      expect(accountsOf(objects, account)).toEqual(isRouters ? [nginx, account].toSorted() : [account]);
+      expect(everythingOf(objects, account)).toEqual(isRouters ? [`${nginx} can read all Secrets`] : []);
+    }
   });
 });

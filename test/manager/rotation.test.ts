@@ -77,6 +77,7 @@ it('API servers trust a new authority before it signs', async () => {
           },
         ],
         secret,
+        installs: true,
         fieldManager: 'test',
         clock,
         log: silentLogger,

@@ -1,5 +1,15 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type KubeClient, Metrics, type Resource, silentLogger } from '@tidegate/kube';
+import {
+  type KubeClient,
+  type KubeObject,
+  Metrics,
+  type Resource,
+  SERVICE_ACCOUNTS,
+  silentLogger,
+} from '@tidegate/kube';
+import { parseAllDocuments } from 'yaml';
 import { METRICS_PREFIX } from '../../packages/tidegate/src/api/index.ts';
 import { type ManagerOptions, runManager } from '../../packages/tidegate/src/manager/index.ts';
 
@@ -9,6 +19,8 @@ export const VALIDATING_CONFIGURATIONS: Resource = {
   resource: 'validatingwebhookconfigurations',
   namespaced: false,
 };
+
+export const DEPLOY = join(import.meta.dirname, '../../deploy');
 
 export interface Manager {
   healthPort: number;
@@ -50,6 +62,36 @@ export async function startManager(
       return ended;
     },
   };
+}
+
+/** The webhook configurations of deploy/, and what is with them, with this URL in place of the Service. */
+export async function webhookObjects(url: string, file = 'webhooks.yaml'): Promise<KubeObject[]> {
+  const text = await readFile(join(DEPLOY, file), 'utf8');
+  return parseAllDocuments(text).map((document) => {
+    const object = document.toJS() as KubeObject & { webhooks?: { clientConfig: ClientConfig }[] };
+    for (const { clientConfig } of object.webhooks ?? []) {
+      clientConfig.url = `${url}${clientConfig.service?.path}`;
+      delete clientConfig.service;
+    }
+    return object;
+  });
+}
+
+interface ClientConfig {
+  url?: string;
+  service?: { path: string };
+}
+
+/** A token of a ServiceAccount in tidegate-system, in a header. */
+export async function authorizationOf(admin: KubeClient, name: string): Promise<string> {
+  const request = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    metadata: { name, namespace: 'tidegate-system' },
+    spec: {},
+  };
+  const { status } = await admin.create<KubeObject>(SERVICE_ACCOUNTS, request, { subresource: 'token' });
+  return `Bearer ${(status as { token: string }).token}`;
 }
 
 /** Polls `look` until it returns a value, up to the timeout of the test. */

@@ -18,6 +18,8 @@ test('the package has the program, manifests, documents and examples, and no too
   for (const name of [
     'deploy/crds',
     'deploy/manager.yaml',
+    'deploy/webhooks.yaml',
+    'deploy/webhooks-before-1.30.yaml',
     'docs',
     'examples/story',
     'README.md',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startApiServer } from '@tidegate/envtest/apiserver';
 import { KubeClient, loadConfig, silentLogger, systemClock } from '@tidegate/kube';
 import { installDefinitions } from '../../packages/tidegate/src/manager/install.ts';
+import { PATIENCE_MS } from './patience.ts';
 import { reservePort } from './ports.ts';
 
 export interface Embedded {
@@ -58,7 +59,9 @@ export interface EmbeddedWithKinds extends Embedded {
 /** The same, with the CRDs of Tidegate installed. */
 export async function startEmbeddedWithKinds(): Promise<EmbeddedWithKinds> {
   const server = await startEmbedded();
-  const client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
+  const client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }), {
+    deadlineMs: PATIENCE_MS,
+  });
   await installDefinitions(client, systemClock, new AbortController().signal);
   return {
     ...server,

@@ -51,6 +51,15 @@ export function http2(make: MakeDriver): void {
       expect(answers[0]!.echo.raw.some((each) => each.startsWith(':'))).toBe(false);
     });
 
+    test.each([
+      [300, 200],
+      [480, 200],
+      [501, 431],
+    ])('responds to a request with %i headers with %i', async (count, status) => {
+      const headers = Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, 'y']));
+      expect((await askHttp2(session, 'one.io/', { headers })).status).toBe(status);
+    });
+
     test('joins split cookie headers into one', async () => {
       const { echo } = await askHttp2(session, 'one.io/', { headers: { cookie: ['a=1', 'b=2'] } });
       expect(echo.raw.filter((each) => each.toLowerCase() === 'cookie')).toHaveLength(1);

@@ -2,6 +2,7 @@
 import type { MakeDriver } from '../support/world.ts';
 import { answers } from './answers.ts';
 import { changes } from './changes.ts';
+import { clientHeaders } from './client-headers.ts';
 import { ending } from './ending.ts';
 import { forwarding } from './forwarding.ts';
 import { http2 } from './http2.ts';
@@ -19,6 +20,7 @@ export function behavior(make: MakeDriver): void {
     answers,
     identity,
     forwarding,
+    clientHeaders,
     strictness,
     tls,
     limits,

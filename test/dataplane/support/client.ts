@@ -6,7 +6,7 @@ import {
 } from 'node:http2';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import { connect } from 'node:net';
-import { connect as connectTls, type PeerCertificate } from 'node:tls';
+import { type ConnectionOptions, connect as connectTls, type PeerCertificate } from 'node:tls';
 import type { Echo } from './backend.ts';
 
 export interface Ask {
@@ -98,9 +98,14 @@ export function askRaw(port: number, bytes: string, { secure = false } = {}): Pr
 export const statusOf = (raw: string): number => Number(/^HTTP\/1\.[01] (\d{3})/.exec(raw)?.[1]);
 
 /** The certificate that the server presents for this server name. */
-export function shownCertificate(port: number, servername: string | undefined): Promise<PeerCertificate> {
+export function shownCertificate(
+  port: number,
+  servername: string | undefined,
+  options: ConnectionOptions = {},
+): Promise<PeerCertificate> {
   return new Promise((resolve, reject) => {
-    const socket = connectTls({ port, host: '127.0.0.1', servername, rejectUnauthorized: false }, () => {
+    const target = { port, host: '127.0.0.1', servername, rejectUnauthorized: false };
+    const socket = connectTls({ ...target, ...options }, () => {
       resolve(socket.getPeerCertificate());
       socket.destroy();
     });

@@ -38,6 +38,7 @@ export class GrpcBackend {
         'x-te': headers.te,
         'x-path': headers[':path'],
         'x-authority': headers[':authority'],
+        'x-names': Object.keys(headers).join(),
       });
     });
   }

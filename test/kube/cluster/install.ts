@@ -2,6 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import type { Kubectl } from '../../support/kubectl.ts';
 import { repositoryFile } from '../../support/repository.ts';
 import type { RealCluster } from './cluster.ts';
 
@@ -20,6 +21,16 @@ export async function installTidegate({ kubectl }: RealCluster): Promise<void> {
   await kubectl.run('apply --validate=false -f -', list);
   for (const part of ['admission', 'pools', 'routers', 'apps'])
     await kubectl.run(`-n tidegate-system rollout status deployment/tidegate-${part} --timeout=240s`);
+  await installWebhooks(kubectl);
+}
+
+/** As the file describes: the account of the webhook may not write its authority there. */
+async function installWebhooks(kubectl: Kubectl): Promise<void> {
+  const authority = await kubectl.run(
+    '-n tidegate-system get secret tidegate-webhook -o jsonpath={.data.ca\\.crt}',
+  );
+  const webhooks = await readFile(repositoryFile('deploy/webhooks-before-1.30.yaml'), 'utf8');
+  await kubectl.run('apply -f -', webhooks.replaceAll('CA_BUNDLE', authority));
 }
 
 async function readManifest(name: string): Promise<Manifest[]> {

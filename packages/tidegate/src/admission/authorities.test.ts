@@ -16,7 +16,7 @@ describe('the authorities of the webhook', () => {
   it('start with one authority, which signs immediately', () => {
     const [first, ...others] = renewed([], START);
     expect(others).toEqual([]);
-    expect(signerOf([first!], START)).toBe(first);
+    expect(signerOf([first!], START, '')).toBe(first);
   });
 
   it('do not change while nothing is due', () => {
@@ -29,16 +29,23 @@ describe('the authorities of the webhook', () => {
     const at = START + 190 * DAY;
     const after = renewed(before, at);
     expect(after).toHaveLength(2);
-    expect(signerOf(after, at)).toBe(before[0]);
-    expect(signerOf(after, at + HOUR)).toBe(after[0]);
+    expect(signerOf(after, at, bundleOf(after))).toBe(before[0]);
+    expect(signerOf(after, at + HOUR, bundleOf(after))).toBe(after[0]);
     expect(bundleOf(after)).toBe(after[0]!.certificate + before[0]!.certificate);
     expect(renewed(after, START + 366 * DAY)).toEqual([after[0]]);
+  });
+
+  it('sign with a new authority only after an administrator has copied it, where that is needed', () => {
+    const before = renewed([], START);
+    const after = renewed(before, START + 190 * DAY);
+    expect(signerOf(after, START + 300 * DAY, bundleOf(before))).toBe(before[0]);
+    expect(signerOf(after, START + 300 * DAY, bundleOf(after))).toBe(after[0]);
   });
 
   it('start again after all authorities expired', () => {
     const after = renewed(renewed([], START), START + 1000 * DAY);
     expect(after).toHaveLength(1);
-    expect(signerOf(after, START + 1000 * DAY)).toBe(after[0]);
+    expect(signerOf(after, START + 1000 * DAY, '')).toBe(after[0]);
   });
 
   it('never sign with an authority that is not trusted yet, if there is another', () => {
@@ -51,7 +58,7 @@ describe('the authorities of the webhook', () => {
           const trusted = authorities;
           now += pause;
           authorities = renewed(authorities, now);
-          const signer = signerOf(authorities, now);
+          const signer = signerOf(authorities, now, bundleOf(authorities));
           const serving = newServingCertificate(signer, ['w.example'], now);
           expect(signed(serving, signer) && isServingCurrent(serving, signer, now)).toBe(true);
           expect(trusted.includes(signer) || signer === authorities.at(-1)).toBe(true);
@@ -65,7 +72,7 @@ describe('the authorities of the webhook', () => {
 describe('a serving certificate', () => {
   it('is current until half of its lifetime, and only for its authority', () => {
     const authorities = renewed([], START);
-    const signer = signerOf(authorities, START);
+    const signer = signerOf(authorities, START, '');
     const serving = newServingCertificate(signer, ['w.example'], START);
     expect(isServingCurrent(serving, signer, START + 14 * DAY)).toBe(true);
     expect(isServingCurrent(serving, signer, START + 16 * DAY)).toBe(false);

@@ -36,9 +36,14 @@ export function renewed(authorities: readonly KeyPair[], now: number): readonly 
 export const bundleOf = (authorities: readonly KeyPair[]): string =>
   authorities.map(({ certificate }) => certificate).join('');
 
-/** The newest authority that every API server trusts by now. The first authority ever signs immediately. */
-export function signerOf(authorities: readonly KeyPair[], now: number): KeyPair {
-  const known = authorities.find(({ certificate }) => lifeOf(certificate).from + TRUST_MS <= now);
+/**
+ * The newest authority that every API server trusts by now. The first authority ever signs immediately. `deployed` is the CA
+ * bundle in the webhook configurations: where an administrator has to copy a new authority there, it does not sign before.
+ */
+export function signerOf(authorities: readonly KeyPair[], now: number, deployed: string): KeyPair {
+  const known = authorities.find(
+    ({ certificate }) => lifeOf(certificate).from + TRUST_MS <= now && deployed.includes(certificate.trim()),
+  );
   const signer = known ?? authorities.at(-1);
   if (signer === undefined) throw new Error('no certificate authority is available to sign with');
   return signer;

@@ -1,7 +1,8 @@
 /**
  * The admission webhooks: validation and defaulting that a CRD schema cannot express. This folder owns the rules
  * (`rules/`, one file per kind), the HTTPS server, its certificates (authorities.ts, authority-secret.ts) and the
- * webhook configurations (configuration.ts). webhook.ts keeps all of these current.
+ * webhook configurations (configuration.ts, registration.ts; manifest.ts for deploy/). webhook.ts keeps all of these
+ * current.
  *
  * Walk: `kubectl delete nodepool hangzhou`.
  *

@@ -14,6 +14,24 @@ describe('the queue of reviews', () => {
     expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'a4']);
   });
 
+  it('lets others run while a long review gives way, also if the queue is full', async () => {
+    const queue = new ReviewQueue({ mostPerTenant: 1, most: 3 });
+    const order: string[] = [];
+    const long = queue.run('a', async () => {
+      for (const part of ['a1', 'a2', 'a3']) {
+        order.push(part);
+        await queue.turn('a');
+      }
+    });
+    await Promise.all([
+      long,
+      ...['b', 'c'].map((name) => queue.run(name, () => void order.push(name))),
+      queue.run('a', () => void order.push('next')),
+    ]);
+    expect(order.slice(0, 4)).toEqual(['a1', 'b', 'c', 'next']);
+    expect(order.slice(4)).toEqual(['a2', 'a3']);
+  });
+
   it('does not wait for a review that waits for the API server', async () => {
     const queue = new ReviewQueue({ mostPerTenant: 10, most: 100 });
     let answer = (): void => undefined;

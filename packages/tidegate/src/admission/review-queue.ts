@@ -1,19 +1,16 @@
 /**
  * Evaluates reviews one at a time, in turns between tenants. A rule may compute for a moment, and Node has one thread: with
  * a plain queue, a tenant that sends many expensive objects would delay the reviews of all others beyond the timeout of
- * the API server. Here a review waits for at most one review of each other tenant.
+ * the API server. Here a review waits for at most one review of each other tenant, or for a part of it: long reviews give
+ * way now and then (`turn`).
  */
 
 /** A review was not evaluated because too many of them are waiting. */
 export class QueueFullError extends Error {}
 
-interface Waiting {
-  run(): Promise<void>;
-}
-
 export class ReviewQueue {
   /** Waiting reviews by tenant. The tenant whose turn is next comes first. */
-  readonly #tenants = new Map<string, Waiting[]>();
+  readonly #tenants = new Map<string, (() => void)[]>();
   readonly #mostPerTenant: number;
   readonly #most: number;
   #waiting = 0;
@@ -33,11 +30,23 @@ export class ReviewQueue {
       );
     return new Promise<T>((resolve, reject) => {
       // Rules that ask the API server must not block the queue while they wait, so the result is not awaited here.
-      own.push({ run: async () => void Promise.resolve().then(evaluate).then(resolve, reject) });
-      this.#tenants.set(tenant, own);
-      this.#waiting++;
-      if (!this.#isRunning) this.#next();
+      this.#wait(tenant, () => void Promise.resolve().then(evaluate).then(resolve, reject));
     });
+  }
+
+  /** For a review that is being evaluated: lets the others run, and resolves when it is the turn of the tenant again. */
+  turn(tenant: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wait(tenant, resolve);
+    });
+  }
+
+  #wait(tenant: string, run: () => void): void {
+    const own = this.#tenants.get(tenant) ?? [];
+    own.push(run);
+    this.#tenants.set(tenant, own);
+    this.#waiting++;
+    if (!this.#isRunning) this.#next();
   }
 
   /** Starts one review, and yields to input and output before the next. */
@@ -50,7 +59,7 @@ export class ReviewQueue {
     const first = own.shift();
     this.#waiting--;
     if (own.length > 0) this.#tenants.set(tenant, own);
-    void first?.run();
+    first?.();
     setImmediate(() => this.#next());
   }
 }

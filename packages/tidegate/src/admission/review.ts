@@ -67,16 +67,23 @@ export interface Envelope {
   readonly request: Pick<AdmissionRequest, 'uid'>;
 }
 
-/**
- * Finds the envelope at the beginning of a review that is too large to parse. API servers write the fields in this order.
- */
-export function envelopeIn(head: string): Envelope | undefined {
-  const match =
-    /^\{"kind":"AdmissionReview","apiVersion":"(admission\.k8s\.io\/v1)","request":\{"uid":"([\w-]{1,64})"/.exec(
-      head,
-    );
-  const [, apiVersion, uid] = match ?? [];
-  return apiVersion === undefined || uid === undefined ? undefined : { apiVersion, request: { uid } };
+/** What the beginning of a review says, before it is parsed. */
+export interface Head extends Envelope {
+  readonly resource: { readonly group: string; readonly resource: string; readonly subResource: string };
+  /** Empty for cluster-scoped objects, and if it is not in the beginning. */
+  readonly namespace: string;
+}
+
+const HEAD =
+  /^\{"kind":"AdmissionReview","apiVersion":"(admission\.k8s\.io\/v1)","request":\{"uid":"([\w-]{1,64})","kind":\{[^{}]*\},"resource":\{"group":"([\w.-]*)","version":"\w*","resource":"(\w*)"\}(?:,"subResource":"(\w*)")?/;
+
+/** API servers write the fields in this order. Undefined if another client wrote the review. */
+export function headIn(text: string): Head | undefined {
+  const match = HEAD.exec(text);
+  if (match === null) return undefined;
+  const [all, apiVersion = '', uid = '', group = '', resource = '', subResource = ''] = match;
+  const [, namespace = ''] = /"namespace":"([\w.-]*)","operation":"/.exec(text.slice(all.length)) ?? [];
+  return { apiVersion, request: { uid }, resource: { group, resource, subResource }, namespace };
 }
 
 /** The response to a review that was not evaluated. */

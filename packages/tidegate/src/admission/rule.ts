@@ -6,6 +6,9 @@ export interface MatchCondition {
   expression: string;
 }
 
+/** Resolves when it is the turn of this tenant again. */
+export type Turn = () => Promise<void>;
+
 /** Validates, or changes, one resource before it is written. Each rule becomes one webhook of its own. */
 export interface AdmissionRule {
   group: string;
@@ -27,7 +30,10 @@ export interface AdmissionRule {
   mutates?: true;
   /** Computed again when the cluster changes, see `WebhookOptions.onChange`. */
   matchConditions?(): readonly MatchCondition[];
-  evaluate(request: AdmissionRequest): Promise<AdmissionResult> | AdmissionResult;
+  /** Of a review. Default: 2 MiB. Only objects that are large by nature need more. */
+  mostBytes?: number;
+  /** A rule that computes for longer than a few milliseconds awaits `turn` now and then, so that reviews of others can run. */
+  evaluate(request: AdmissionRequest, turn?: Turn): Promise<AdmissionResult> | AdmissionResult;
 }
 
 export const ruleFor = (

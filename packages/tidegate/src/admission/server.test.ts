@@ -11,7 +11,8 @@ import { AdmissionServer, type ServerOptions } from './server.ts';
 
 const now = Date.now();
 const authorities = renewed([], now);
-const newCertificate = (): KeyPair => newServingCertificate(signerOf(authorities, now), ['127.0.0.1'], now);
+const newCertificate = (): KeyPair =>
+  newServingCertificate(signerOf(authorities, now, ''), ['127.0.0.1'], now);
 
 let server: AdmissionServer;
 let agent: Agent;
@@ -187,7 +188,7 @@ describe('the admission server under load', () => {
     JSON.parse((await send('POST', '/validate', body)).text).response;
 
   it('denies a review that is too large, so that size does not bypass a rule', async () => {
-    await restart({ limits: { bodyBytes: 2_000 } });
+    await restart({ limits: { bodyBytes: 2_000, unknownBytes: 2_000 } });
     expect(await denied(review('x'.repeat(3_000)))).toEqual({
       uid: 'u1',
       allowed: false,
@@ -199,6 +200,19 @@ describe('the admission server under load', () => {
     });
     expect((await send('POST', '/validate', 'x'.repeat(3_000))).code).toBe(413);
     expect((await send('POST', '/validate', review('good'))).code).toBe(200);
+  });
+
+  it('has lower limits for small kinds, and for reviews that no API server wrote', async () => {
+    const limits = { bodyBytes: 4_000, unknownBytes: 3_000 };
+    await restart({ limits });
+    const text = review('x'.repeat(3_500));
+    expect(await denied(text)).toMatchObject({ allowed: true });
+    const { kind, ...rest } = JSON.parse(text);
+    expect((await send('POST', '/validate', JSON.stringify({ ...rest, kind }))).code).toBe(413);
+    expect(await denied(text.replace('"resource":"', '"resource":"other'))).toMatchObject({
+      allowed: false,
+      status: { code: 413, message: expect.stringContaining('the limit of 3000 bytes') },
+    });
   });
 
   it('limits the memory for all bodies, and frees it', async () => {

@@ -7,7 +7,7 @@ import { Connections } from './connections.ts';
 import {
   type AdmissionRequest,
   type Envelope,
-  envelopeIn,
+  headIn,
   readReview,
   refusalOf,
   reviewResponse,
@@ -20,8 +20,10 @@ export const MUTATE_PATH = '/mutate';
 
 /** What callers may use. Tests use smaller limits. */
 export interface ServerLimits {
-  /** Of one review. A request to an API server can have 3 MiB, and an update contains the object twice. */
+  /** Of one review of a rule without a limit of its own. */
   bodyBytes: number;
+  /** Of a review whose beginning does not show its resource, so that no API server wrote it. */
+  unknownBytes: number;
   /** Of the bodies of all reviews that are being read or evaluated. */
   allBytes: number;
   connectionsPerAddress: number;
@@ -32,7 +34,8 @@ export interface ServerLimits {
 }
 
 const LIMITS: ServerLimits = {
-  bodyBytes: 7 * 1024 * 1024,
+  bodyBytes: 2 * 1024 * 1024,
+  unknownBytes: 256 * 1024,
   allBytes: 64 * 1024 * 1024,
   connectionsPerAddress: 100,
   timeoutMs: 5_000,
@@ -148,9 +151,10 @@ export class AdmissionServer {
       return true;
     };
     try {
-      const body = await read(request, this.#limits.bodyBytes, reserve);
+      const mutating = path === MUTATE_PATH;
+      const body = await read(request, (head) => this.#mostBytes(head, mutating), reserve);
       if ('code' in body) this.#refuse(body, response);
-      else await this.#answer(body.text, path === MUTATE_PATH, response);
+      else await this.#answer(body, mutating, response);
     } finally {
       this.#connections.release(reserved);
     }
@@ -164,35 +168,53 @@ export class AdmissionServer {
     return names.includes(name) ? undefined : name;
   }
 
-  async #answer(body: string, mutating: boolean, response: ServerResponse): Promise<void> {
-    let review: ReturnType<typeof readReview>;
+  /** How large a review with this beginning may be. */
+  #mostBytes(text: string, mutating: boolean): number {
+    const { bodyBytes, unknownBytes } = this.#limits;
+    const head = headIn(text);
+    if (head === undefined) return unknownBytes;
+    const { group, resource, subResource } = head.resource;
+    const rules = this.#rules.filter(
+      (rule) =>
+        (rule.mutates ?? false) === mutating &&
+        rule.group === group &&
+        rule.resource === resource &&
+        (rule.subresource ?? '') === subResource,
+    );
+    return rules.length === 0
+      ? unknownBytes
+      : Math.max(...rules.map(({ mostBytes = bodyBytes }) => mostBytes));
+  }
+
+  /** Parsing takes a moment too, so it waits for its turn. The beginning shows the tenant. */
+  async #answer({ text, head }: Body, mutating: boolean, response: ServerResponse): Promise<void> {
+    let envelope: Envelope | undefined = headIn(head);
     try {
-      review = readReview(body);
-    } catch (error) {
-      return end(response, 400, (error as Error).message);
-    }
-    const { apiVersion, request } = review;
-    try {
-      const result = await this.#queue.run(
-        tenantOf(request),
-        () => ruleFor(this.#rules, request, mutating)?.evaluate(request) ?? {},
-      );
+      const parse = () => parsed(text);
+      const review = await this.#queue.run(`namespace ${headIn(head)?.namespace ?? ''}`, parse);
+      if (review instanceof Error) return end(response, 400, review.message);
+      const { apiVersion, request } = review;
+      envelope = review;
+      const tenant = tenantOf(request);
+      const turn = () => this.#queue.turn(tenant);
+      const evaluate = () => ruleFor(this.#rules, request, mutating)?.evaluate(request, turn) ?? {};
+      const result = await this.#queue.run(tenant, evaluate);
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify(reviewResponse(apiVersion, request, result)));
     } catch (error) {
       if (!(error instanceof QueueFullError)) throw error;
-      deny(response, 429, `too many admission reviews: ${error.message}; try again`, { apiVersion, request });
+      deny(response, 429, `too many admission reviews: ${error.message}; try again`, envelope);
     }
   }
 
-  #refuse({ code, head }: Refused, response: ServerResponse): void {
+  #refuse({ code, head, most }: Refused, response: ServerResponse): void {
     const text =
       code === 413
-        ? `the object is too large: its admission review exceeds the limit of ${this.#limits.bodyBytes} bytes; split it`
+        ? `the object is too large: its admission review exceeds the limit of ${most} bytes; split it`
         : 'too many large admission reviews at the same time; try again';
     // The rest of the body is not read. It would be taken for the next request.
     response.setHeader('connection', 'close');
-    deny(response, code, text, envelopeIn(head));
+    deny(response, code, text, headIn(head));
   }
 }
 
@@ -217,30 +239,48 @@ function deny(response: ServerResponse, code: 413 | 429, text: string, to: Envel
   }
 }
 
-/** A body that was not read, and its beginning. */
-interface Refused {
-  readonly code: 413 | 429;
+function parsed(text: string): ReturnType<typeof readReview> | Error {
+  try {
+    return readReview(text);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** A body, and its beginning. */
+interface Body {
+  readonly text: string;
   readonly head: string;
 }
 
-/** Enough for the envelope of a review, which is at its beginning. */
-const HEAD_BYTES = 1024;
+/** A body that was not read, its beginning, and its limit. */
+interface Refused {
+  readonly code: 413 | 429;
+  readonly head: string;
+  readonly most: number;
+}
+
+/** Enough for everything before the user in a review, with the longest names. */
+const HEAD_BYTES = 2048;
 
 /** Reads the body. Refuses it with 413 if it is larger than the limit, with 429 if there is no memory for it now. */
 async function read(
   request: IncomingMessage,
-  most: number,
+  mostFor: (head: string) => number,
   reserve: (bytes: number) => boolean,
-): Promise<{ text: string } | Refused> {
+): Promise<Body | Refused> {
   const chunks: Buffer[] = [];
-  let size = 0;
+  let [size, head, most] = [0, '', 0];
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    const [first = chunk] = chunks;
-    const refuse = (code: 413 | 429): Refused => ({ code, head: first.toString('utf8', 0, HEAD_BYTES) });
+    const isHead = size < HEAD_BYTES;
     size += chunk.length;
-    if (size > most) return refuse(413);
-    if (!reserve(chunk.length)) return refuse(429);
     chunks.push(chunk);
+    if (isHead) {
+      head = Buffer.concat(chunks).toString('utf8', 0, HEAD_BYTES);
+      most = mostFor(head);
+    }
+    if (size > most) return { code: 413, head, most };
+    if (!reserve(chunk.length)) return { code: 429, head, most };
   }
-  return { text: Buffer.concat(chunks).toString('utf8') };
+  return { text: Buffer.concat(chunks).toString('utf8'), head };
 }

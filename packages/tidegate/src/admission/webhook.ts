@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
-import { Applier, type Clock, isUnknownField, type KubeClient, type Logger, orAborted } from '@tidegate/kube';
+import type { Clock, Logger } from '@tidegate/kube';
 import type { KeyPair } from '@tidegate/kube/certificates';
 import { bundleOf, isServingCurrent, newServingCertificate, signerOf } from './authorities.ts';
 import { type SecretName, sharedAuthorities } from './authority-secret.ts';
-import { configurations, type Endpoint, keepsConditions } from './configuration.ts';
-import type { AdmissionRule } from './rule.ts';
+import type { Endpoint } from './configuration.ts';
+import { deployedBundle, Registration, type RegistrationOptions } from './registration.ts';
 import { AdmissionServer, type ClientAuthentication } from './server.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 
@@ -14,9 +14,7 @@ import { WakeableSleep } from './wakeable-sleep.ts';
  */
 const PERIOD_MS = 60_000;
 
-export interface WebhookOptions {
-  client: KubeClient;
-  rules: readonly AdmissionRule[];
+export interface WebhookOptions extends Omit<RegistrationOptions, 'endpoint'> {
   host: string;
   /** 0 chooses a free port. */
   port: number;
@@ -25,12 +23,13 @@ export interface WebhookOptions {
   /** Which clients may send reviews. Default: every client that can connect. */
   clients?: ClientAuthentication;
   secret: SecretName;
-  fieldManager: string;
   clock: Clock;
   log: Logger;
   /** Subscribes to changes of what `matchConditions` of the rules depend on. Returns a function that unsubscribes. */
   onChange?: (changed: () => void) => () => void;
-  /** Called once, when the webhook configuration is in place. */
+  /** Called with what is wrong in the webhook configurations, each time after they were checked. */
+  onProblems?: (problems: readonly string[]) => void;
+  /** Called once, when the webhook serves, and has written what it may to the webhook configurations. */
   onReady?: () => void;
 }
 
@@ -50,14 +49,19 @@ export async function runWebhook(options: WebhookOptions, signal: AbortSignal): 
   const unsubscribe = options.onChange?.(() => period.wake());
   try {
     const endpoint = options.endpoint ?? { url: `https://${authorityOf(host, server.port)}` };
-    let hasConditions = await configure(options, endpoint, current, true, signal);
+    const registration = new Registration({ ...options, endpoint });
+    const register = async (): Promise<void> => {
+      const problems = await registration.update(current.bundle, signal);
+      options.onProblems?.(problems);
+    };
+    await register();
     options.onReady?.();
     while (await period.sleep(PERIOD_MS, signal)) {
       try {
         const next = await certificatesAfter(current, options, signal);
         if (next.serving !== current.serving) server.renew(next.serving);
         current = next;
-        hasConditions = await configure(options, endpoint, current, hasConditions, signal);
+        await register();
       } catch (err) {
         if (!signal.aborted)
           log.warn(
@@ -87,52 +91,12 @@ async function certificatesAfter(
 ): Promise<Certificates> {
   const now = clock.now();
   const authorities = await sharedAuthorities(client, secret, { now, log, signal });
-  const signer = signerOf(authorities, now);
+  const signer = signerOf(authorities, now, await deployedBundle(client, signal));
   const serving =
     before !== undefined && isServingCurrent(before.serving, signer, now)
       ? before.serving
       : newServingCertificate(signer, hostsOf(host, endpoint), now);
   return { serving, bundle: bundleOf(authorities) };
-}
-
-/**
- * Always applied, because the object in the cluster may have been changed by another client. Whether the API server supports
- * conditions is seen when they are applied: an old one refuses the field, or drops it. Returns whether it supports them.
- */
-async function configure(
-  options: WebhookOptions,
-  endpoint: Endpoint,
-  certificates: Certificates,
-  hasConditions: boolean,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (await applyAll(options, endpoint, certificates, hasConditions, signal)) return hasConditions;
-  options.log.info(
-    {},
-    'the API server does not support matchConditions of webhooks (Kubernetes 1.28); it calls the webhook for every request instead',
-  );
-  return !(await applyAll(options, endpoint, certificates, false, signal));
-}
-
-/** Returns false if the API server does not support conditions. */
-async function applyAll(
-  { client, rules, fieldManager }: WebhookOptions,
-  endpoint: Endpoint,
-  { bundle }: Certificates,
-  hasConditions: boolean,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const applier = new Applier(client, fieldManager);
-  for (const { resource, object } of configurations(rules, endpoint, bundle, { hasConditions })) {
-    try {
-      const stored = await orAborted(applier.apply(object, { resource, signal }), signal);
-      if (hasConditions && !keepsConditions(object, stored)) return false;
-    } catch (error) {
-      if (hasConditions && isUnknownField(error, 'matchConditions')) return false;
-      throw error;
-    }
-  }
-  return true;
 }
 
 /** All names and addresses under which an API server may connect. */

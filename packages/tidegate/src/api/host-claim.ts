@@ -1,7 +1,8 @@
 /**
  * HostClaim: the record that a namespace has a host of a class, and since when. The manager writes it when the first
- * Ingress names the host, and deletes it when no Ingress of the namespace names the host any more. Routers serve a host
- * for the namespace of its claim only. So a claim, and not the age of an Ingress, decides which namespace owns a host.
+ * Ingress names the host. When no Ingress of the namespace names the host any more, the claim is reserved for the namespace for
+ * a time, and then deleted. Routers serve a host for the namespace of its claim only. So a claim, and not the age of an
+ * Ingress, decides which namespace owns a host.
  */
 import type { KindResource, Metadata } from './object.ts';
 import { ageColumn, type CustomResourceDefinition, definition, object, text, wholeObject } from './schema.ts';
@@ -13,6 +14,8 @@ export type HostClaimSpec = {
   namespace: string;
   /** When the namespace got the host. Of two claims to a host, the earlier one counts. */
   since: string;
+  /** No Ingress of the namespace names the host at the moment. Until this time, no other namespace gets it. */
+  reservedUntil?: string;
 };
 
 export type HostClaim = {
@@ -44,6 +47,10 @@ const schema = wholeObject(
         maxLength: 63,
       }),
       since: text('Time at which the namespace got the host.', { format: 'date-time' }),
+      reservedUntil: text(
+        'Set while no Ingress of the namespace names the host: until this time, the host is reserved for the namespace. Delete the claim to end the reservation.',
+        { format: 'date-time' },
+      ),
     },
     {
       required: ['ingressClassName', 'host', 'namespace', 'since'],
@@ -73,6 +80,12 @@ export const hostClaimDefinition = (): CustomResourceDefinition =>
       { name: 'Class', type: 'string', jsonPath: '.spec.ingressClassName', description: 'IngressClass' },
       { name: 'Namespace', type: 'string', jsonPath: '.spec.namespace', description: 'Owner of the host' },
       { name: 'Since', type: 'string', jsonPath: '.spec.since', description: 'Time of the claim' },
+      {
+        name: 'Reserved-Until',
+        type: 'string',
+        jsonPath: '.spec.reservedUntil',
+        description: 'If no Ingress names the host: time until which it is reserved for the namespace',
+      },
       { ...ageColumn, priority: 1 },
     ],
   });

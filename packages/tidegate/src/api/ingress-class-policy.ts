@@ -30,8 +30,15 @@ export type IngressClassPolicy = {
     allow?: HostAllowance[];
     /** Whether the owner of a wildcard owns the hosts below it. Default: `Own`. */
     hostsBelowWildcards?: 'Own' | 'Share';
+    /** How long a host that no Ingress names any more is reserved for its namespace, for example `24h`. */
+    reserveReleasedHosts?: string;
+    /** Whether namespaces may claim wildcards above a public suffix, for example `*.co.uk`. Default: `Refuse`. */
+    publicSuffixWildcards?: 'Refuse' | 'Allow';
   };
 };
+
+/** How long released hosts are reserved if the class has no other value. */
+export const DEFAULT_HOST_RESERVATION = '24h';
 
 export const INGRESS_CLASS_POLICIES: KindResource<IngressClassPolicy> = {
   group: 'networking.tidegate.io',
@@ -69,6 +76,14 @@ const schema = wholeObject(
     hostsBelowWildcards: text(
       'Own: the namespace that has *.example.com also has every host below it, except hosts that were claimed earlier. Share: other namespaces may claim hosts below it. Default: Own.',
       { enum: ['Own', 'Share'] },
+    ),
+    reserveReleasedHosts: text(
+      `How long a host is reserved for its namespace after the last Ingress that names it was deleted or changed: a number with the unit s, m or h. 0s: not at all. Default: ${DEFAULT_HOST_RESERVATION}.`,
+      { pattern: '^[0-9]{1,4}[smh]$' },
+    ),
+    publicSuffixWildcards: text(
+      'Refuse: no namespace may claim a wildcard directly above a public suffix, for example *.com or *.co.uk. Allow: namespaces may claim them like other hosts. Default: Refuse.',
+      { enum: ['Refuse', 'Allow'] },
     ),
   }),
   undefined,

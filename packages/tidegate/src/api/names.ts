@@ -137,5 +137,10 @@ export const SYSTEM_NAMESPACE = 'tidegate-system';
 export const ROUTER_NAMESPACE = 'tidegate-routers';
 /** Namespace of the routers of front doors, as in OpenYurt. */
 export const FRONT_DOOR_NAMESPACE = 'ingress-nginx';
+/**
+ * Namespace of routers that run ingress-nginx. Their account reads all Secrets, so no other router is in it: the account of
+ * the manager has permission to create pods there only if the administrator has enabled ingress-nginx.
+ */
+export const INGRESS_NGINX_NAMESPACE = 'tidegate-ingress-nginx';
 /** ConfigMap with the settings of all hubs, as in OpenYurt, so that existing settings keep working. */
 export const HUB_CONFIG_MAP = { namespace: 'kube-system', name: 'yurt-hub-cfg' } as const;

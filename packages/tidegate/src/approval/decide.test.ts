@@ -98,6 +98,11 @@ describe('decide does not approve a serving certificate', () => {
       { by: 'new', addresses: ['192.0.2.1'] },
       '"192.0.2.1"',
     ],
+    [
+      'that contains an address, for a node whose name is this address',
+      { by: '192.0.2.9', addresses: ['192.0.2.9'] },
+      '"192.0.2.9" (not in the pool)',
+    ],
     ['that contains no name', {}, 'no DNS name and no IP address'],
     [
       'with the common name of another node',

@@ -85,7 +85,9 @@ function wrongRequest(
     return 'spec.request contains names that are neither DNS names nor IP addresses';
   const asked = [...altNames.dns, ...altNames.ip];
   if (asked.length === 0) return 'spec.request contains no DNS name and no IP address';
-  const known = new Set([node, ...names.hubs].map(canonical));
+  // A node that joins chooses its name, and an address is a valid name. The name vouches for a DNS name only.
+  const own = plainAddress(node) === undefined ? [node] : [];
+  const known = new Set([...own, ...names.hubs].map(canonical));
   const refused = asked
     .filter((name) => !known.has(canonical(name)))
     .flatMap((name) => {

@@ -54,7 +54,10 @@ export function managerCommand(): Command {
         .argParser(parseParts)
         .default(ALL_PARTS, 'all'),
     )
-    .option('--install-crds', 'install or update the CRDs; without it, wait until they are installed')
+    .option(
+      '--install-crds',
+      'install or update the CRDs and the webhook configurations; without it, the files in deploy/ do',
+    )
     .option('--webhook-bind-address <address>', 'address of the admission webhook', parseAddress, '127.0.0.1')
     .option(
       '--webhook-port <number>',
@@ -123,7 +126,7 @@ export function managerCommand(): Command {
     )
     .option(
       '--allow-router-namespace <name...>',
-      'namespaces of routers besides tidegate-routers and ingress-nginx',
+      'namespaces of routers of Tidegate besides tidegate-routers and ingress-nginx',
       [],
     )
     .option(

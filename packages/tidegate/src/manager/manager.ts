@@ -78,7 +78,10 @@ export interface ManagerOptions {
   routerPorts?: RouterPorts;
   /** If false, the manager acts as the leader immediately. Use only if a single manager runs. */
   leaderElection: boolean;
-  /** Whether to install the CRDs. If false, the manager waits until they are installed. */
+  /**
+   * Whether to install the CRDs and the webhook configurations. If false, the manager waits for the CRDs, and writes only
+   * the CA bundle and the conditions of the webhooks.
+   */
   installDefinitions: boolean;
   log: Logger;
   metrics: Metrics;
@@ -163,11 +166,12 @@ async function work(
 }
 
 async function serveAdmission(
-  { client, clock = systemClock, webhook, registration = 'allow', log }: ManagerOptions,
+  options: ManagerOptions,
   { membership, informers }: Pick<PoolsContext, 'membership' | 'informers'>,
   onReady: () => void,
   signal: AbortSignal,
 ): Promise<void> {
+  const { client, clock = systemClock, webhook, registration = 'allow', log, metrics } = options;
   const ingresses = ingressSources({ client, informers, clock });
   const yurtIngresses = informers.for(YURT_INGRESSES);
   await orAborted(Promise.all([ingresses.synced, yurtIngresses.synced]), signal);
@@ -186,6 +190,8 @@ async function serveAdmission(
       }),
       onChange: (changed) => onConditionChange(informers, membership, changed),
       secret: WEBHOOK_SECRET,
+      installs: options.installDefinitions,
+      onProblems: reportingProblems(metrics, log),
       fieldManager: MANAGER,
       clock,
       log,
@@ -193,6 +199,22 @@ async function serveAdmission(
     },
     signal,
   );
+}
+
+/** Reports what is wrong in the webhook configurations: in the log when it changes, and as a number in the metrics. */
+function reportingProblems(metrics: Metrics, log: Logger): (problems: readonly string[]) => void {
+  const count = metrics.gauge('tidegate_webhook_configuration_problems', {
+    help: 'Differences between the webhook configurations in the cluster and those that this version of the manager expects.',
+  });
+  let reported = '';
+  return (problems) => {
+    count.set({}, problems.length);
+    const text = problems.join('; ');
+    if (text === reported) return;
+    reported = text;
+    if (problems.length > 0) log.warn({ problems }, 'the webhook configurations are not as expected');
+    else log.info({}, 'the webhook configurations are as expected');
+  };
 }
 
 /**

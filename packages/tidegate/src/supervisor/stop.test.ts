@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,12 +18,22 @@ beforeEach(async () => {
 });
 afterEach(() => rm(state.path, { recursive: true, force: true }));
 
-/** Delays of a minute pass in a third of a second. */
-const fast: Clock = {
+/** The limits of stopCluster, in milliseconds. */
+const ACCEPT = 15_000;
+const NOTICE = 10_000;
+const SILENCE = 90_000;
+const LONGEST_POLL = 100;
+
+/**
+ * A clock on which a minute takes a third of a second. Limits other than those in `reached` are never reached, however busy
+ * the machine is. `exit`: whether the time for the process to exit runs out.
+ */
+const fast = ({ reached = [], exit = false }: { reached?: number[]; exit?: boolean }): Clock => ({
   ...systemClock,
-  monotonic: () => systemClock.monotonic() * 200,
-  after: (ms, fire) => systemClock.after(ms / 200, fire),
-};
+  monotonic: () => (exit ? systemClock.monotonic() * 200 : 0),
+  after: (ms, fire) =>
+    ms <= LONGEST_POLL || reached.includes(ms) ? systemClock.after(ms / 200, fire) : () => {},
+});
 
 /** A process that holds the lock of the state directory, as a supervisor does. */
 async function supervisor(script: string): Promise<TestProcess> {
@@ -68,7 +78,7 @@ it('kills a supervisor that has replied but does not exit', async () => {
   const child = await supervisor("process.on('SIGTERM', () => {})");
   await answers(async () => {});
   const lines: string[] = [];
-  expect(await stopCluster(state, (line) => lines.push(line), fast)).toBe(true);
+  expect(await stopCluster(state, (line) => lines.push(line), fast({ exit: true }))).toBe(true);
   expect(await signalOf(child)).toBe('SIGKILL');
   expect(lines).toContain(`the supervisor (pid ${child.pid}) did not exit in time and was killed`);
 });
@@ -80,7 +90,7 @@ it('stops a supervisor that never replies', async () => {
   onTestFinished(() => void silent.close());
   await once(silent, 'listening');
   const lines: string[] = [];
-  expect(await stopCluster(state, (line) => lines.push(line), fast)).toBe(true);
+  expect(await stopCluster(state, (line) => lines.push(line), fast({ reached: [ACCEPT] }))).toBe(true);
   expect(await signalOf(child)).toBe('SIGTERM');
   expect(lines).toEqual([
     `the supervisor (pid ${child.pid}) does not stop: it has been silent for 15 s; ending it`,
@@ -91,7 +101,9 @@ it('gives a supervisor that has accepted the request more time', async () => {
   const child = await supervisor('');
   await answers(() => new Promise(() => {}));
   const lines: string[] = [];
-  expect(await stopCluster(state, (line) => lines.push(line), fast)).toBe(true);
+  expect(await stopCluster(state, (line) => lines.push(line), fast({ reached: [NOTICE, SILENCE] }))).toBe(
+    true,
+  );
   expect(lines).toEqual([
     `waiting for the supervisor (pid ${child.pid}); it is ended if it is silent for 90 s`,
     `the supervisor (pid ${child.pid}) does not stop: it has been silent for 90 s; ending it`,
@@ -101,9 +113,11 @@ it('gives a supervisor that has accepted the request more time', async () => {
 it('continues a supervisor that is suspended, so that it can stop', async () => {
   const child = await supervisor("process.on('SIGCONT', () => process.exit(0))");
   child.signal('SIGSTOP');
+  // A signal takes effect when its process is scheduled.
+  await expect.poll(() => readFile(`/proc/${child.pid}/stat`, 'utf8')).toContain(' T ');
   await answers(async () => {});
   const lines: string[] = [];
-  expect(await stopCluster(state, (line) => lines.push(line))).toBe(true);
+  expect(await stopCluster(state, (line) => lines.push(line), fast({}))).toBe(true);
   expect(await child.exited).toEqual({ code: 0, signal: null });
   expect(lines).toEqual([
     `the supervisor (pid ${child.pid}) is suspended; it continues, so that it can stop the cluster`,
@@ -113,7 +127,7 @@ it('continues a supervisor that is suspended, so that it can stop', async () => 
 it('stops a supervisor that does not listen, even if it ignores SIGTERM', async () => {
   const child = await supervisor("process.on('SIGTERM', () => {})");
   const lines: string[] = [];
-  expect(await stopCluster(state, (line) => lines.push(line), fast)).toBe(true);
+  expect(await stopCluster(state, (line) => lines.push(line), fast({ exit: true }))).toBe(true);
   expect(await signalOf(child)).toBe('SIGKILL');
   expect(lines.join('\n')).toContain(
     `the supervisor (pid ${child.pid}) does not stop: a cluster is running in`,

@@ -5,6 +5,7 @@ import {
   FRONT_DOOR_NAMESPACE,
   INGRESS_CONTROLLER_PREFIX,
   INGRESS_NGINX_CONTROLLER_PREFIX,
+  INGRESS_NGINX_NAMESPACE,
   type IngressControllerFlavor,
   L7_ROUTERS,
   type L7Router,
@@ -35,7 +36,7 @@ export function wantedRouter(pool: string, owner: YurtIngress): L7Router {
       driver: DRIVERS[flavor],
       pool,
       workload: {
-        namespace: FRONT_DOOR_NAMESPACE,
+        namespace: flavor === 'ingress-nginx' ? INGRESS_NGINX_NAMESPACE : FRONT_DOOR_NAMESPACE,
         replicas,
         ...(image !== undefined && { image }),
         serviceType: 'NodePort',

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CONFIG_MAPS, KubeClient, type KubeObject, loadConfig, silentLogger } from '@tidegate/kube';
+import { PATIENCE_MS } from '../../../../../test/support/patience.ts';
 import { startApiServer } from '../../apiserver/index.ts';
 import type { PodPlace } from '../contracts.ts';
 
@@ -34,7 +35,7 @@ export async function startTestCluster(serviceCIDR?: string): Promise<TestCluste
     clients.push(client);
     return client;
   };
-  const admin = open(new KubeClient(config));
+  const admin = open(new KubeClient(config, { deadlineMs: PATIENCE_MS }));
   // The controllers would create it; pods need it to mount their service account.
   const authority = { data: { 'ca.crt': config.ca ?? '' } };
   await admin.create(CONFIG_MAPS, named('ConfigMap', 'kube-root-ca.crt', authority));

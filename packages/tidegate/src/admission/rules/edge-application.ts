@@ -18,6 +18,8 @@ export const edgeApplicationRule = (
   // A permission that cannot be checked is not granted. The controller applies every stored application, including
   // those written while the webhook was not installed: uninstalling it is the decision of a cluster administrator.
   failurePolicy: 'Fail',
+  // A request to an API server can have 3 MiB, and an update contains the object twice.
+  mostBytes: 7 * 1024 * 1024,
   async evaluate(request): Promise<AdmissionResult> {
     if (changedSpec(request) === undefined) return {};
     const { name, namespace, object } = request;

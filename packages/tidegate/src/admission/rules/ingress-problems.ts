@@ -4,6 +4,8 @@ import { type Ingress, keyOf, type Secret, type Service } from '@tidegate/kube';
 import { ALL_HOSTS, type HostClaimSpec, type IngressClassPolicy } from '../../api/index.ts';
 import { Compiler, type IngressProblem, readIngress } from '../../ingress/compile/index.ts';
 import { type ClaimIndex, newHostClaim, refusalOf, type Wish } from '../../ingress/ownership/index.ts';
+import type { Turn } from '../rule.ts';
+import { MOST_ENTRIES, MOST_HOSTS, sizeOf } from './ingress-size.ts';
 
 /** The objects in the cluster that an Ingress can conflict with or refer to. */
 export interface ExistingObjects {
@@ -24,12 +26,12 @@ export interface ExistingObjects {
  * Compiles the Ingress as a router does, with the recorded claims and the Ingresses for the same hosts. It always counts
  * as the youngest of them, even on update. Hosts without a claim are compiled as if they were claimed.
  */
-export function problemsIfCreated(
+export async function problemsIfCreated(
   ingress: Ingress,
   className: string,
   existing: ExistingObjects,
-  now: number,
-): readonly IngressProblem[] {
+  { now, turn }: { now: number; turn: Turn },
+): Promise<readonly IngressProblem[]> {
   const { creationTimestamp: _, ...metadata } = ingress.metadata;
   const candidate = { ...ingress, metadata };
   const key = keyOf(candidate);
@@ -50,10 +52,14 @@ export function problemsIfCreated(
   });
   // An Ingress that shares many hosts with the candidate is compiled once, so the cost grows with the number of hosts only.
   const compiled = new Set<Ingress>();
+  const budget = new Budget();
+  let steps = 0;
   for (const host of claims.keys()) {
-    const others = classNames.flatMap((name) => existing.ingressesNaming(name, host));
+    if (++steps % HOSTS_PER_TURN === 0) await turn();
+    const others = classNames.flatMap((name) => existing.ingressesNaming(name, host).slice(0, MOST_PER_HOST));
     for (const other of others) {
-      if (compiled.has(other)) continue;
+      // The candidate replaces its stored version.
+      if (compiled.has(other) || keyOf(other) === key || !budget.allows(other)) continue;
       compiled.add(other);
       compiler.put('Ingress', other);
     }
@@ -74,10 +80,30 @@ export function problemsIfCreated(
     const found = existing.secret(secret);
     if (found !== undefined) compiler.put('Secret', found);
   }
+  await turn();
   const { outcomes } = compiler.flush();
   const problems = outcomes.set.find((outcome) => outcome.ingress === key)?.problems ?? [];
   const knowsSecrets = existing.knowsSecretsOf(candidate.metadata.namespace ?? '');
   return problems.filter(({ about }) => about !== 'certificates' || knowsSecrets);
+}
+
+/** Reading a claim, and finding the owners of a host, takes a fraction of a millisecond. */
+const HOSTS_PER_TURN = 50;
+/** Ingresses that name a host beyond this number are not compared. Routers decide in any case. */
+const MOST_PER_HOST = 50;
+
+/** How much of other Ingresses is compiled. Another tenant must not be able to make a review expensive. */
+class Budget {
+  #hosts = MOST_HOSTS;
+  #entries = MOST_ENTRIES;
+
+  allows(ingress: Ingress): boolean {
+    const { hosts, entries } = sizeOf(ingress);
+    if (hosts > this.#hosts || entries > this.#entries) return false;
+    this.#hosts -= hosts;
+    this.#entries -= entries;
+    return true;
+  }
 }
 
 interface Circumstances {
@@ -92,11 +118,12 @@ interface Circumstances {
 function claimsFor(own: Wish, { existing, others, isFree, now }: Circumstances): HostClaimSpec[] {
   const { host, className, classNames } = own;
   const recorded = existing.claims.claimsTo(host, classNames).map(
-    ({ namespace, since, className: ingressClassName }): HostClaimSpec => ({
+    ({ namespace, since, className: ingressClassName, reservedUntil }): HostClaimSpec => ({
       ingressClassName,
       host,
       namespace,
       since,
+      ...(reservedUntil !== undefined && { reservedUntil }),
     }),
   );
   if (host !== ALL_HOSTS && recorded.length > 0) return recorded;

@@ -10,8 +10,9 @@ import {
 import { INGRESS_CLASS_ANNOTATION, INGRESS_CONTROLLER_PREFIX } from '../../api/index.ts';
 import { classNameOf, type IngressProblem } from '../../ingress/compile/index.ts';
 import type { AdmissionResult } from '../review.ts';
-import type { AdmissionRule, MatchCondition } from '../rule.ts';
+import type { AdmissionRule, MatchCondition, Turn } from '../rule.ts';
 import { type ExistingObjects, problemsIfCreated } from './ingress-problems.ts';
+import { excessOf, sizeOf } from './ingress-size.ts';
 
 /**
  * Problems that reject the Ingress. Other problems, for example a missing Service, only cause a warning, because
@@ -22,6 +23,7 @@ const REJECTED: ReadonlySet<IngressProblem['reason']> = new Set([
   'HostNotAllowed',
   'PathConflict',
   'InvalidHost',
+  'TooManyHosts',
   'InvalidPath',
   'UnknownAnnotation',
   'InvalidAnnotation',
@@ -49,12 +51,17 @@ export const ingressRule = (sources: IngressSources, now: () => number): Admissi
   // Routers tolerate invalid Ingresses. The webhook only reports problems earlier.
   failurePolicy: 'Ignore',
   matchConditions: () => [classIsOneOf(sources.classes.list().filter(isOurs))],
-  evaluate({ object, oldObject, namespace, name }): AdmissionResult {
+  async evaluate({ object, oldObject, namespace, name }, turn = async () => {}): Promise<AdmissionResult> {
     if (!object || isBeingDeleted(object) || isSame(object, oldObject)) return {};
+    const excess = excessOf(sizeOf(object as Ingress));
+    if (excess !== undefined) return tooLarge(excess, object as Ingress, oldObject as Ingress | null);
     // With generateName, the API server has not chosen the name yet.
     const named = (each: Ingress): Ingress => ({ ...each, metadata: { ...each.metadata, namespace, name } });
-    const problems = problemsOf(named(object as Ingress), sources, now());
-    const before = oldObject ? problemsOf(named(oldObject as Ingress), sources, now()) : [];
+    const find = async (each: KubeObject): Promise<readonly IngressProblem[]> =>
+      problemsOf(named(each as Ingress), sources, now(), turn);
+    const problems = await find(object);
+    const isComparable = oldObject && excessOf(sizeOf(oldObject as Ingress)) === undefined;
+    const before = isComparable ? await find(oldObject) : [];
     const old = new Set(before.map(textOf));
     const isNew = (problem: IngressProblem): boolean => !old.has(textOf(problem));
     return {
@@ -90,11 +97,26 @@ const isSame = (object: KubeObject, old: KubeObject | null | undefined): boolean
   isDeepStrictEqual(object.spec, old.spec) &&
   isDeepStrictEqual(object.metadata.annotations, old.metadata.annotations);
 
-function problemsOf(ingress: Ingress, sources: IngressSources, now: number): readonly IngressProblem[] {
+/** An Ingress that was stored before there was a limit can still be changed, but not made larger. */
+function tooLarge(excess: string, object: Ingress, old: Ingress | null | undefined): AdmissionResult {
+  const before = sizeOf(old ?? {});
+  const message = `${excess}: split it into several Ingresses`;
+  return excessOf(before) === undefined || sizeOf(object).entries > before.entries
+    ? { problems: [{ path: 'spec', message }] }
+    : { warnings: [`spec: ${message}. It was not checked`] };
+}
+
+async function problemsOf(
+  ingress: Ingress,
+  sources: IngressSources,
+  now: number,
+  turn: Turn,
+): Promise<readonly IngressProblem[]> {
   const className = classNameOf(ingress);
   const ingressClass = className === undefined ? undefined : sources.classes.get(className);
   if (className === undefined || ingressClass === undefined || !isOurs(ingressClass)) return [];
-  return problemsIfCreated(ingress, className, sources, now).filter(({ reason }) => reason !== NOT_CHECKED);
+  const problems = await problemsIfCreated(ingress, className, sources, { now, turn });
+  return problems.filter(({ reason }) => reason !== NOT_CHECKED);
 }
 
 /** Does not include the field path, because indexes shift when an entry is inserted. */

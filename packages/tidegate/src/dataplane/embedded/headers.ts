@@ -1,4 +1,5 @@
 import { SERVER } from '../answers.ts';
+import { isProxyHeader } from '../client-headers.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Names and values alternate, in the order in which they were received. Node.js calls them raw headers. */
@@ -21,20 +22,8 @@ const HOP_BY_HOP = new Set([
  */
 const PLAIN_NAME = /^[A-Za-z0-9-]+$/;
 
-/** Headers that the router sets itself: values from clients could be forged. CGI turns `proxy` into HTTP_PROXY. */
-const REPLACED = new Set([
-  'expect',
-  'trailer',
-  'host',
-  'forwarded',
-  'proxy',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-proto',
-  'x-real-ip',
-  'x-request-id',
-]);
+/** Headers that the router sets itself or that concern it only, besides those that only proxies may set. */
+const REPLACED = new Set(['expect', 'trailer', 'host', 'x-request-id']);
 
 /** The headers that are sent to an endpoint. */
 export function requestHeaders(exchange: Exchange): FlatHeaders {
@@ -44,6 +33,7 @@ export function requestHeaders(exchange: Exchange): FlatHeaders {
   const cookies: string[] = [];
   eachHeader(request.rawHeaders, (name, value, lower) => {
     if (!PLAIN_NAME.test(name) || HOP_BY_HOP.has(lower) || REPLACED.has(lower) || named.has(lower)) return;
+    if (isProxyHeader(lower)) return;
     if (lower === 'content-length' && !hasBody) return;
     // HTTP/2 may split the cookies into several headers; HTTP/1.1 requires a single one.
     if (lower === 'cookie') cookies.push(value);

@@ -22,6 +22,7 @@ import type { Listening } from '../driver.ts';
 import { CLIENT_HEADERS_MS, CLIENT_IDLE_MS, MAX_HEAD_BYTES, MAX_HEADERS } from '../limits.ts';
 import { answer, rawAnswer } from './answer.ts';
 import { type ClientRequest, type ClientResponse, Exchange } from './exchange.ts';
+import { Handshakes } from './handshakes.ts';
 
 /** How much a client of HTTP/2 may send before it waits for an acknowledgement. */
 const WINDOW_BYTES = 1024 * 1024;
@@ -53,6 +54,7 @@ export class Listeners {
   readonly #options: ListenerOptions;
   readonly #http: Server;
   readonly #https: Http2SecureServer;
+  readonly #handshakes: Handshakes;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<Http2Session>();
   /** Requests in progress. */
@@ -67,18 +69,20 @@ export class Listeners {
     this.#options = options;
     // Node.js would answer a request without a Host header itself, with another text: `refusal.ts` does it.
     this.#http = createServer({ maxHeaderSize: MAX_HEAD_BYTES, requireHostHeader: false });
+    this.#handshakes = new Handshakes(options.defaultCertificate);
     const secure: SecureServerOptions & Pick<ServerOptions, 'maxHeaderSize' | 'requireHostHeader'> = {
       allowHTTP1: true,
-      cert: options.defaultCertificate.certificate,
-      key: options.defaultCertificate.key,
       settings: { initialWindowSize: WINDOW_BYTES },
-      SNICallback: (name, done) => done(null, options.contextFor(name)),
+      SNICallback: (name, done) => done(null, options.contextFor(name) ?? this.#handshakes.default),
       maxHeaderSize: MAX_HEAD_BYTES,
+      // Node.js would reset streams with more than 128 headers. `refusal.ts` answers those with too many.
+      maxHeaderListPairs: 2 * MAX_HEADERS,
       requireHostHeader: false,
     };
     this.#https = createSecureServer(secure);
     this.#serve(this.#http, false);
     this.#serve(this.#https, true);
+    this.#handshakes.attach(this.#https);
     this.#https.on('session', (session: Http2Session) => {
       session.setLocalWindowSize(WINDOW_BYTES);
       session.setTimeout(CLIENT_IDLE_MS, () => session.close());
@@ -99,9 +103,9 @@ export class Listeners {
     return { http: portOf(this.#http), https: portOf(this.#https) };
   }
 
-  /** Sets the certificate for clients that send no server name. Throws if it cannot be read. */
-  setDefault({ certificate, key }: KeyPair): void {
-    this.#https.setSecureContext({ cert: certificate, key });
+  /** Sets the certificate for clients that send no known server name. Throws if it cannot be read. */
+  setDefault(certificate: KeyPair): void {
+    this.#handshakes.setDefault(certificate);
   }
 
   /** Accepts no new connections; resolves after the last request, or after `ms`. */

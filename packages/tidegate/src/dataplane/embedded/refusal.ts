@@ -7,13 +7,19 @@ export function refusalOf(exchange: Exchange): number | undefined {
   const { request, method, host } = exchange;
   if (method === 'TRACE') return 405;
   if (!METHODS.has(method)) return 400;
-  if ('stream' in request) return undefined;
+  if ('stream' in request) return refusalOfNumber(request.rawHeaders);
   if (request.httpVersionMajor !== 1) return 505;
   // RFC 9112, section 3.2. Only HTTP/1.0 allows requests without a host.
   if (host === undefined && request.httpVersionMinor > 0) return 400;
   return (
     refusalOfSize(exchange, request.rawHeaders) ?? refusalOfConnection(exchange) ?? refusalOfCoding(exchange)
   );
+}
+
+/** Node.js itself limits the size of the headers over HTTP/2. Pseudo-headers do not count. */
+function refusalOfNumber(headers: FlatHeaders): number | undefined {
+  const isField = (text: string, at: number): boolean => at % 2 === 0 && !text.startsWith(':');
+  return headers.length > 2 * MAX_HEADERS && headers.filter(isField).length > MAX_HEADERS ? 431 : undefined;
 }
 
 /** Line ends and the characters between the parts of a line count too. */

@@ -1,4 +1,5 @@
 /** The parts of the configuration that proxy requests. */
+import { PROXY_HEADERS } from '../client-headers.ts';
 
 /**
  * Idle connections are closed before common servers close them (Node.js: after 5 s). If the endpoint closed first, a
@@ -44,12 +45,19 @@ const HEADERS = {
   'X-Forwarded-Host': '$http_host',
   'X-Forwarded-Port': '$server_port',
   'X-Forwarded-Proto': '$scheme',
-  Forwarded: '""',
-  // CGI would turn it into the environment variable HTTP_PROXY.
-  Proxy: '""',
   // nginx discards the trailers themselves.
   Trailer: '""',
 };
+
+/**
+ * Headers of the client that only proxies may set. A header without a value is not sent, and costs nothing: nginx looks up
+ * each header of the client in a table that it builds when it starts. For gRPC that table is small; Lua removes them.
+ */
+const DISCARDED = Object.fromEntries(
+  [...PROXY_HEADERS]
+    .filter((name) => !Object.keys(HEADERS).some((own) => own.toLowerCase() === name))
+    .map((name) => [name, '""']),
+);
 
 const headers = (directive: string, all: Record<string, string>): string[] =>
   Object.entries(all).map(([name, value]) => `${directive} ${name} ${value};`);
@@ -65,7 +73,7 @@ const CONNECTION = {
 const AUTHORITY = { ':authority': '$tidegate_host', Host: '""' };
 
 const PROXY = [
-  ...headers('proxy_set_header', { Host: '$tidegate_host', ...HEADERS, ...CONNECTION }),
+  ...headers('proxy_set_header', { Host: '$tidegate_host', ...HEADERS, ...DISCARDED, ...CONNECTION }),
   'proxy_http_version 1.1;',
   // No buffering: bytes are forwarded in both directions as they arrive.
   'proxy_request_buffering off;',

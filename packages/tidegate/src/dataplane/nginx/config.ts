@@ -108,6 +108,9 @@ ${accessLog(inputs)}
   underscores_in_headers off;
   ignore_invalid_headers on;
   merge_slashes off;
+  # For the names of all headers that are set or discarded.
+  proxy_headers_hash_max_size 2048;
+  proxy_headers_hash_bucket_size 128;
 ${timeouts(inputs)}
 
   # WebSocket only: over another protocol, a client could send requests that bypass the routes.

@@ -1,4 +1,5 @@
 import { ANSWER_HEADERS, ANSWER_TEXTS } from '../answers.ts';
+import { PROXY_HEADER_PREFIXES, PROXY_HEADERS } from '../client-headers.ts';
 import {
   ENDPOINT_BACKOFF_MS,
   FIRST_CONNECT_MS,
@@ -50,6 +51,8 @@ export function luaSettings(options: LuaOptions): string {
     max_headers: MAX_HEADERS,
     max_connection_bytes: MAX_CONNECTION_BYTES,
     methods: Object.fromEntries([...METHODS].map((method) => [method, true])),
+    proxy_headers: Object.fromEntries([...PROXY_HEADERS].map((name) => [name, true])),
+    proxy_header_prefixes: PROXY_HEADER_PREFIXES,
     max_tries: MAX_TRIES,
     first_connect_seconds: FIRST_CONNECT_MS / 1000,
     first_backoff_seconds: ENDPOINT_BACKOFF_MS.first / 1000,

@@ -9,7 +9,7 @@ import { answerJson, FakeServer, VirtualClock } from '@tidegate/kube/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Authenticator } from './authenticator.ts';
 import type { BearerIdentity, Identity } from './identity.ts';
-import { ISSUER, TokenAuthority } from './testing/authority.ts';
+import { ISSUER, otherSpelling, TokenAuthority } from './testing/authority.ts';
 
 const HOUR = 3_600_000;
 /** The order of the curve P-256. */
@@ -148,6 +148,21 @@ describe('the authenticator', () => {
       await withToken(stranger.issue({ expires: clock.now() + HOUR }));
     }
     expect(server.requests.length - before).toBe(2);
+  });
+
+  it('rejects another spelling of a token before it asks for keys or a review', async () => {
+    const asked: string[] = [];
+    const { intercept } = server;
+    server.intercept = (request, response) => {
+      asked.push(`${request.url}`);
+      return intercept?.(request, response) ?? false;
+    };
+    const token = authority.issue({ expires: clock.now() + HOUR });
+    for (const spelling of [`${token}=`, otherSpelling(token)])
+      await expect(withToken(spelling)).rejects.toMatchObject(refused);
+    expect(asked).toEqual([]);
+    expect((await withToken(token)).key).toBe('sa:shop:web:uid-of-web');
+    expect(asked).not.toEqual([]);
   });
 
   it('refreshes the keys every hour', async () => {

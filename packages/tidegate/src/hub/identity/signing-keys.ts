@@ -104,11 +104,12 @@ export class SigningKeys {
   async verify(token: string, times: () => ValidityTimes): Promise<TokenVerification> {
     const claims = readClaims(token);
     if (claims === undefined) return { status: 'unknown' };
+    // Before anything else, so that a client cannot cause requests for keys with many spellings of one token.
+    if (!isStrict(token)) return { status: 'forged' };
     if (this.#keys?.knows(token) !== true) await this.#refreshIfDue();
     const keys = this.#keys;
     const document = this.#document;
     if (claims.issuer !== document?.issuer || keys?.knows(token) !== true) return { status: 'unknown' };
-    if (!isStrict(token)) return { status: 'forged' };
     if (this.#verified.has(token)) {
       this.#remember(token);
       return isTimely(claims, times()) ? { status: 'verified', claims } : { status: 'untimely' };

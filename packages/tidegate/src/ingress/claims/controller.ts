@@ -6,8 +6,9 @@ import {
   isConflict,
   isInvalid,
   isNotFound,
+  type ReconcileResult,
 } from '@tidegate/kube';
-import { HOST_CLAIMS, type HostClaim, INGRESS_CLASS_POLICIES } from '../../api/index.ts';
+import { HOST_CLAIMS, type HostClaim, type HostClaimSpec, INGRESS_CLASS_POLICIES } from '../../api/index.ts';
 import type { ClassTable } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
 import {
@@ -17,9 +18,10 @@ import {
   ownershipOf,
   policyRefusal,
   refusalOf,
+  reservationMsOf,
 } from '../ownership/index.ts';
 import { demandKey, HostDemand, splitDemandKey } from './host-demand.ts';
-import { endedClaims, newOwners } from './plan.ts';
+import { newOwners, planClaims } from './plan.ts';
 
 export interface HostClaims {
   readonly controller: Controller;
@@ -32,6 +34,15 @@ export interface HostClaims {
 
 /** Writes of claims in parallel. Decisions are made one after the other, in the order of the queue. */
 const CONCURRENCY = 8;
+
+/**
+ * How many hosts are reserved for a namespace. More are free at once: a tenant that names ever new hosts must not fill the
+ * API server with their claims.
+ */
+const MOST_RESERVED = 1_000;
+
+/** Timers of Node.js cannot wait for longer than 24 days. */
+const LONGEST_WAIT_MS = 24 * 3_600_000;
 
 /**
  * Records which namespace has which host, as HostClaims. The key is a host of a class, `gold/shop.example.com`, so a change
@@ -47,26 +58,32 @@ export function hostClaims(context: IngressContext, classes: ClassTable): HostCl
   const policies = informers.for(INGRESS_CLASS_POLICIES);
   const demand = new HostDemand();
   const claims = new ClaimIndex();
+  /** UIDs of claims that were deleted while writes are on their way. The response to a write can arrive after that event. */
+  const deleted = new Set<string>();
+  let writes = 0;
   /** Keys that were queued at the start and are not recorded yet. */
   const first = new Set<string>();
   let settled = (): void => {};
 
-  async function reconcile(key: string, signal: AbortSignal): Promise<undefined> {
+  async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     try {
-      await write(key, signal);
+      const nextEnd = await write(key, signal);
+      looked(key);
+      if (nextEnd === undefined) return {};
+      return { requeueAfter: Math.min(Math.max(nextEnd - clock.now(), 1), LONGEST_WAIT_MS) };
     } catch (error) {
       // The API server will never accept this claim, and nothing may wait for it.
       if (isInvalid(error)) looked(key);
       throw error;
     }
-    looked(key);
   }
 
   const looked = (key: string): void => {
     if (first.delete(key) && first.size === 0) settled();
   };
 
-  async function write(key: string, signal: AbortSignal): Promise<void> {
+  /** Returns when the next reservation ends. */
+  async function write(key: string, signal: AbortSignal): Promise<number | undefined> {
     const { className, host } = splitDemandKey(key);
     const family = classes.familyOf(className);
     const classNames = family?.classNames ?? [className];
@@ -75,8 +92,15 @@ export function hostClaims(context: IngressContext, classes: ClassTable): HostCl
     const namespaces = demand.namespacesOf(key);
     const isAllowed = (namespace: string): boolean => policyRefusal(wish(namespace), policy) === undefined;
     const held = claims.claimsTo(host, [className]);
-    const ended = endedClaims(host, held, (each) => namespaces.includes(each) && isAllowed(each));
+    const { ended, changed, nextEnd } = planClaims(host, held, {
+      isNamed: (namespace) => namespaces.includes(namespace),
+      isAllowed,
+      canReserve: (namespace) => claims.reservedFor(namespace) < MOST_RESERVED,
+      now: clock.now(),
+      reservationMs: reservationMsOf(policy),
+    });
     for (const { name } of ended) claims.remove(name);
+    for (const claim of changed) claims.put(claim);
     const kept = claims.claimsTo(host, [className]);
     const isFree = (namespace: string): boolean =>
       family !== undefined && refusalOf(wish(namespace), claims, policy) === undefined;
@@ -93,20 +117,34 @@ export function hostClaims(context: IngressContext, classes: ClassTable): HostCl
     const moved = ended.find(({ name }) => name === next?.metadata.name);
     try {
       for (const claim of ended) if (claim !== moved) await remove(claim, signal);
-      if (moved !== undefined && next !== undefined) await move(next, signal);
+      if (moved !== undefined && next !== undefined) await move(moved, next, signal);
       else for (const object of added) await add(object, signal);
+      for (const claim of changed) await change(claim, signal);
+      return nextEnd;
     } catch (error) {
       // Back to what is recorded. The retry decides again.
       for (const { metadata } of added) restore(`${metadata.name}`);
-      for (const { name } of ended) restore(name);
+      for (const { name } of [...ended, ...changed]) restore(name);
       throw error;
+    }
+  }
+
+  /** Enters the result of a write. */
+  async function written(write: () => Promise<HostClaim>): Promise<void> {
+    writes++;
+    try {
+      const object = await write();
+      if (deleted.has(`${object.metadata.uid}`)) claims.remove(`${object.metadata.name}`);
+      else claims.put(ownershipOf(object));
+    } finally {
+      if (--writes === 0) deleted.clear();
     }
   }
 
   async function add(object: HostClaim, signal: AbortSignal): Promise<void> {
     const { host, ingressClassName: className, namespace } = object.spec;
     try {
-      claims.put(ownershipOf(await client.create(HOST_CLAIMS, object, { signal })));
+      await written(() => client.create(HOST_CLAIMS, object, { signal }));
       log.info({ host, class: className, namespace }, 'recorded the claim of a namespace to a host');
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
@@ -125,14 +163,35 @@ export function hostClaims(context: IngressContext, classes: ClassTable): HostCl
     }
   }
 
+  /** Begins or ends a reservation. */
+  async function change(claim: Ownership, signal: AbortSignal): Promise<void> {
+    const { host, className, namespace, since, reservedUntil } = claim;
+    await update(claim, { ingressClassName: className, host, namespace, since, reservedUntil }, signal);
+    if (reservedUntil === undefined)
+      log.info({ host, class: className, namespace }, 'a namespace uses its reserved host again');
+    else log.info({ host, class: className, namespace, reservedUntil }, 'reserved a host that is not used');
+  }
+
   /** Changes the owner in one step. Without a claim in between, the host keeps its place on a router. */
-  async function move({ metadata, spec }: HostClaim, signal: AbortSignal): Promise<void> {
-    const known = recorded.cache.get(`${metadata.name}`);
-    const { resourceVersion, uid } = known?.metadata ?? {};
-    const object = { ...newHostClaim(spec), metadata: { ...metadata, resourceVersion, uid } };
-    claims.put(ownershipOf(await client.update(HOST_CLAIMS, object, { signal })));
+  async function move(before: Ownership, { spec }: HostClaim, signal: AbortSignal): Promise<void> {
+    await update(before, spec, signal);
     const { host, ingressClassName, namespace } = spec;
     log.info({ host, class: ingressClassName, namespace }, 'gave a host to the next namespace');
+  }
+
+  /** If the claim is no longer what was seen, what is recorded counts, and the host is looked at again. */
+  async function update(before: Ownership, spec: HostClaimSpec, signal: AbortSignal): Promise<void> {
+    const { name, uid, resourceVersion } = before;
+    const object = { ...newHostClaim(spec), metadata: { name, uid, resourceVersion } };
+    try {
+      await written(() => client.update(HOST_CLAIMS, object, { signal }));
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+      const existing = await client.get(HOST_CLAIMS, { name }, { signal }).catch(undefinedIfGone);
+      if (existing === undefined) claims.remove(name);
+      else claims.put(ownershipOf(existing));
+      controller.enqueue(demandKey(spec.ingressClassName, spec.host));
+    }
   }
 
   const restore = (name: string): void => {
@@ -193,6 +252,8 @@ export function hostClaims(context: IngressContext, classes: ClassTable): HostCl
       claims.put(claim);
       demand.prefer(demandKey(claim.className, claim.host), claim.namespace);
       if (known?.namespace !== claim.namespace || known.host !== claim.host) enqueue(concernedBy(claim));
+      else if (known.reservedUntil !== claim.reservedUntil)
+        controller.enqueue(demandKey(claim.className, claim.host));
     };
     recorded.addHandler({
       onAdd: changed,
@@ -200,6 +261,7 @@ export function hostClaims(context: IngressContext, classes: ClassTable): HostCl
       onDelete: (object) => {
         const claim = ownershipOf(object as HostClaim);
         claims.remove(claim.name, claim.uid);
+        if (writes > 0) deleted.add(`${claim.uid}`);
         enqueue(concernedBy(claim));
       },
     });
@@ -220,3 +282,7 @@ export function hostClaims(context: IngressContext, classes: ClassTable): HostCl
 
 const byAge = (a: Ingress, b: Ingress): number =>
   Date.parse(a.metadata.creationTimestamp ?? '') - Date.parse(b.metadata.creationTimestamp ?? '');
+
+const undefinedIfGone = (error: unknown): undefined => {
+  if (!isNotFound(error)) throw error;
+};

@@ -41,3 +41,15 @@ test('hosts below a wildcard are known at every depth', () => {
   demand.remove(named('shop'));
   expect([...demand.keysBelow('*.x.io')]).toEqual([]);
 });
+
+test('hosts beyond the limit of an Ingress are not wanted, also if it closes them', () => {
+  const demand = new HostDemand();
+  const hosts = Array.from({ length: 1_100 }, (_, index) => `h${index}.io`);
+  const many = named('shop', ...hosts);
+  expect(demand.put(many).size).toBe(1_000);
+  const annotations = { 'nginx.ingress.kubernetes.io/auth-url': 'http://a' };
+  expect(demand.put({ ...many, metadata: { ...many.metadata, name: 'closed', annotations } }).size).toBe(
+    1_000,
+  );
+  expect(demand.namespacesOf('gold/h1000.io')).toEqual([]);
+});

@@ -95,6 +95,6 @@ const NONE: ReadonlySet<string> = new Set();
 function namedBy(ingress: Ingress): ReadonlySet<string> {
   const className = classNameOf(ingress);
   if (className === undefined) return NONE;
-  const hosts = [...readIngress(ingress).claims.keys()];
-  return new Set(hosts.map((host) => demandKey(className, host === '' ? ALL_HOSTS : host)));
+  const wanted = [...readIngress(ingress).claims].filter(([, { isLeftOut }]) => !isLeftOut);
+  return new Set(wanted.map(([host]) => demandKey(className, host === '' ? ALL_HOSTS : host)));
 }

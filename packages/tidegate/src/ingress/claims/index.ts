@@ -8,5 +8,7 @@
  *      begin.
  *   3. The HostClaim is created. Its name depends on class and host, so the API server accepts only one for each host.
  *   4. Routers and the manager receive it, and serve the host for this namespace.
+ * The user deletes the Ingress: plan.ts reserves the host for the namespace, and controller.ts writes until when. If no Ingress
+ * of the namespace names it by then, the claim is deleted, or moved to the namespace that has waited longest.
  */
 export { hostClaims } from './controller.ts';

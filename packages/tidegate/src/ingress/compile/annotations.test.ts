@@ -9,6 +9,8 @@ test('returns defaults without annotations', () => {
     balance: 'roundRobin',
     limits: {},
     redirectToHttps: false,
+    closes: false,
+    hasRegexPaths: false,
     problems: [],
   });
 });
@@ -59,12 +61,12 @@ describe('readAnnotations with an invalid value', () => {
 test('reports unknown annotations of Tidegate and of ingress-nginx, and not those of other programs', () => {
   expect(
     readAnnotations({
-      'tidegate.io/snippet': 'x',
+      'tidegate.io/ballance': 'x',
       'nginx.ingress.kubernetes.io/rewrite-target': '/',
       'apps.tidegate.io/edition': 'x',
     }).problems,
   ).toMatchObject([
-    { reason: 'UnknownAnnotation', field: 'metadata.annotations[tidegate.io/snippet]' },
+    { reason: 'UnknownAnnotation', field: 'metadata.annotations[tidegate.io/ballance]' },
     {
       reason: 'AnnotationIgnored',
       field: 'metadata.annotations[nginx.ingress.kubernetes.io/rewrite-target]',

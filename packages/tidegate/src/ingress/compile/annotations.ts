@@ -18,10 +18,12 @@ export interface IngressOptions {
   readonly limits: Limits;
   readonly redirectToHttps: boolean;
   /**
-   * An annotation asks for a protection that Tidegate does not have, so nothing is served: neither the Ingress, nor, with
-   * `hosts`, the other Ingresses of its hosts in the same namespace.
+   * An annotation asks for a protection that Tidegate does not have, so its hosts are closed: neither the Ingress nor the
+   * other Ingresses of these hosts in the same namespace are served.
    */
-  readonly closes?: 'ingress' | 'hosts';
+  readonly closes: boolean;
+  /** ingress-nginx reads the paths as regular expressions. */
+  readonly hasRegexPaths: boolean;
   readonly problems: readonly IngressProblem[];
 }
 
@@ -80,7 +82,8 @@ export function readAnnotations(annotations: Readonly<Record<string, string>> = 
     balance: reader.read(BALANCE_ANNOTATION, oneOf('roundRobin', 'leastConnections')) ?? 'roundRobin',
     limits: Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)),
     redirectToHttps: reader.read(SSL_REDIRECT_ANNOTATION, oneOf('true', 'false')) === 'true',
-    ...(nginx.refused.length > 0 && { closes: nginx.closesHosts ? 'hosts' : 'ingress' }),
+    closes: nginx.refused.length > 0,
+    hasRegexPaths: nginx.hasRegexPaths,
     problems: [...reader.problems, ...reader.unknown(), ...problemsOf(nginx)],
   };
 }

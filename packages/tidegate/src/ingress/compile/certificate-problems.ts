@@ -55,7 +55,7 @@ function expiry(
 function otherHosts({ field, secret, hosts }: TlsEntry, good: TlsSecret): IngressProblem[] {
   const others = hosts.filter((host) => !isFor(good, host));
   if (others.length === 0) return [];
-  const names = good.names.length === 0 ? 'no DNS name' : good.names.join(', ');
+  const names = good.names.size === 0 ? 'no DNS name' : [...good.names].join(', ');
   const message = `The certificate in Secret ${secret} is valid for ${names}. Clients of ${others.join(', ')} will reject it.`;
   return [ingressProblem('CertificateForOtherHosts', field, message)];
 }

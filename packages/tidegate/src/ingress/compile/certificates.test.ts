@@ -1,8 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { applyDelta, certificateFor, EMPTY_TABLE } from '../match/index.ts';
 import { TestAuthority } from '../testing/certificates.ts';
-import { CLASS, ingress, secret } from '../testing/objects.ts';
+import { CLASS, hostClaim, ingress, secret } from '../testing/objects.ts';
 import { Compiler } from './index.ts';
 import { readTlsSecret } from './tls-secret.ts';
 
@@ -37,13 +37,13 @@ describe('readTlsSecret with a valid Secret', () => {
       secret('cert', { ...forWildcard, certificate: `# a comment; }\n${forWildcard.certificate}\n-- rest` }),
     );
     expect(read.certificate).toBe(forWildcard.certificate);
-    expect(read.names).toEqual(['*.example.com', 'example.com']);
+    expect([...read.names]).toEqual(['*.example.com', 'example.com']);
     expect(read.secret).toBe('shop/cert');
     expect(read.fingerprint).toBe(readTlsSecret(secret('other', forWildcard)).fingerprint);
   });
 
   test.each([['kubernetes.io/tls'], ['Opaque'], [undefined]])('accepts the type %s', (type) => {
-    expect(readTlsSecret({ ...secret('cert', forA), type }).names).toEqual(['a.example.com']);
+    expect([...readTlsSecret({ ...secret('cert', forA), type }).names]).toEqual(['a.example.com']);
   });
 });
 
@@ -53,7 +53,40 @@ describe('readTlsSecret with an invalid Secret', () => {
       .privateKey.export({ type: 'pkcs1', format: 'pem' })
       .toString();
 
+  /** A key of this size whose numbers do not fit together: unlike a real one, it costs nothing to create. */
+  const damagedRsa = (bits: number): string => {
+    const number = (size: number): string => {
+      const bytes = randomBytes(size / 8);
+      bytes[0]! |= 0x80;
+      bytes[bytes.length - 1]! |= 1;
+      return bytes.toString('base64url');
+    };
+    const [n, d] = [number(bits), number(bits)];
+    const [p, q, dp, dq, qi] = [1, 2, 3, 4, 5].map(() => number(bits / 2));
+    const key = createPrivateKey({
+      key: { kty: 'RSA', e: 'AQAB', n, d, p, q, dp, dq, qi },
+      format: 'jwk',
+    });
+    return key.export({ type: 'pkcs1', format: 'pem' }).toString();
+  };
+
+  const forRsa = authority.issue(['a.example.com'], { rsa: true });
+  const otherNumbers = (): string => {
+    const jwk = createPrivateKey(forRsa.key).export({ format: 'jwk' });
+    const { d, dp, dq } = createPrivateKey(rsa(2048)).export({ format: 'jwk' });
+    const key = createPrivateKey({ key: { ...jwk, d, dp, dq }, format: 'jwk' });
+    return key.export({ type: 'pkcs8', format: 'pem' }).toString();
+  };
+  const onCurve = (namedCurve: string): string =>
+    generateKeyPairSync('ec', { namedCurve }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const x25519 = (): string =>
+    generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
   test.each([
+    ['tls.key has 16384 bits; at most 4096 are allowed', { ...forA, key: damagedRsa(16_384) }],
+    ['tls.key is damaged: its signatures are not valid', { ...forRsa, key: otherNumbers() }],
+    ['tls.key has the curve secp256k1; use P-256, P-384 or P-521', { ...forA, key: onCurve('secp256k1') }],
+    ['tls.key is a key of type x25519; use RSA, ECDSA or Ed25519', { ...forA, key: x25519() }],
     ['tls.crt is missing', { ...forA, certificate: '' }],
     ['tls.key is missing', { ...forA, key: '' }],
     ['tls.crt contains no PEM certificate', { ...forA, certificate: 'hello' }],
@@ -65,6 +98,10 @@ describe('readTlsSecret with an invalid Secret', () => {
     ['tls.key does not match the first certificate in tls.crt', { ...forA, key: forWildcard.key }],
     ['tls.key does not match the first certificate in tls.crt', { ...forA, key: rsa(2048) }],
     ['tls.key has 1024 bits; at least 2048 are required', { ...forA, key: rsa(1024) }],
+    [
+      'tls.crt is for 1001 names, more than 1000',
+      authority.issue(Array.from({ length: 1_001 }, (_, i) => `h${i}.example.com`)),
+    ],
     ['tls.crt contains 17 certificates, more than 16', { ...forA, certificate: forA.certificate.repeat(17) }],
   ])('reports: %s', (message, pair) => {
     expect(() => readTlsSecret(secret('cert', pair))).toThrow(new RegExp(`^${message}$`));
@@ -123,6 +160,17 @@ describe('certificates of hosts', () => {
     expect(shown(compiler).certificates).toEqual({ ...both, '*.example.com': 'shop/cert' });
     compiler.put('Secret', secret('cert', forA));
     expect(shown(compiler).certificates).toEqual({ 'a.example.com': 'shop/cert' });
+  });
+
+  test('of an entry without hosts are used below a wildcard as soon as their namespace owns it', () => {
+    const compiler = newCompiler();
+    compiler.put('Secret', secret('cert', forA));
+    compiler.put('Ingress', ingress({ tls: [{ secretName: 'cert' }] }));
+    expect(shown(compiler).certificates).toEqual({});
+    compiler.put('HostClaim', hostClaim('*.example.com', 'shop'));
+    expect(shown(compiler).certificates).toEqual({ 'a.example.com': 'shop/cert' });
+    compiler.put('HostClaim', hostClaim('*.example.com', 'bank'));
+    expect(shown(compiler).certificates).toEqual({});
   });
 
   test('are not used for a host of another namespace', () => {

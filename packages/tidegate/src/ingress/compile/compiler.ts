@@ -219,7 +219,11 @@ export class Compiler {
   }
 
   #ownerChanged(hosts: readonly HostName[]): void {
-    for (const host of hosts) this.#hosts.ownerChanged(host);
+    for (const host of hosts) {
+      this.#hosts.ownerChanged(host);
+      // No rule needs to name the wildcard: certificates of hosts below it depend on its owner alone.
+      this.#certificates.markBelowDirty(host);
+    }
   }
 
   #touch(ingresses: Iterable<string>): void {

@@ -1,7 +1,7 @@
 import { comparePrecedence } from '../match/index.ts';
 import type { HostName, HostRoutes, Route, RouteAction } from '../model.ts';
 import { hostConflict } from '../ownership/index.ts';
-import { closedClaim, closerOf, hostClosed } from './closed-hosts.ts';
+import { closedClaim, closedFallback, closersOf, hostClosed } from './closed-hosts.ts';
 import type { ClaimsTo, HostOwners } from './host-owners.ts';
 import type { HostClaim, Wanted } from './ingress-facts.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
@@ -33,10 +33,11 @@ export function compileHost(host: HostName, claimsTo: ClaimsTo, owners: HostOwne
   const allocation = new Allocation(host);
   const shares = new Map<string, Share>();
   const claims = claimsTo(host);
+  const closers = closersOf(claims);
   for (const claim of served) {
-    const closer = closerOf(claim, claims);
+    const closer = closers.get(claim.ingress.namespace);
     const share =
-      closer === undefined
+      closer === undefined || claim.closesHost
         ? allocation.add(claim)
         : withProblem(allocation.add(closedClaim(claim)), hostClosed(host, claim, closer));
     shares.set(claim.ingress.key, share);
@@ -58,6 +59,30 @@ export function compileHost(host: HostName, claimsTo: ClaimsTo, owners: HostOwne
       ...(redirect && { redirectToHttps: true }),
     },
     shares,
+  };
+}
+
+/**
+ * The host, closed for all paths: nothing that a claim of this namespace asks to protect is reachable by another way. Undefined
+ * if no claim closes it. `compiled` is what the claims make of the host.
+ */
+export function closedHost(
+  host: HostName,
+  namespace: string,
+  claims: readonly HostClaim[],
+  compiled: CompiledHost | undefined,
+): CompiledHost | undefined {
+  const closer = closersOf(claims).get(namespace);
+  if (closer === undefined) return undefined;
+  const routes = compiled?.routes ?? { host, namespace, routes: [] };
+  const shares = compiled?.shares ?? new Map<string, Share>();
+  if (routes.fallback !== undefined) return { routes, shares };
+  const fallback = closedFallback(closer);
+  const { key } = closer.ingress;
+  const { served = [], problems = [] } = shares.get(key) ?? {};
+  return {
+    routes: { ...routes, fallback: fallback.value },
+    shares: new Map([...shares, [key, { served: [...served, fallback], problems }]]),
   };
 }
 

@@ -3,7 +3,7 @@ import { SetsByKey } from '@tidegate/kube';
 import { wildcardOf, wildcardsAbove } from '../match/index.ts';
 import type { Changes, HostName, HostRoutes } from '../model.ts';
 import type { HostOwners } from './host-owners.ts';
-import { type CompiledHost, compileHost, type Share, withoutRoutes } from './host-routes.ts';
+import { type CompiledHost, closedHost, compileHost, type Share, withoutRoutes } from './host-routes.ts';
 import type { HostClaim, IngressFacts } from './ingress-facts.ts';
 import type { ServedHosts } from './served-hosts.ts';
 
@@ -98,8 +98,9 @@ export class HostTable {
     const holder = this.#owners.holderOf(host);
     if (holder === undefined)
       return namespaces.some((namespace) => this.#owners.explain(host, namespace) === undefined);
-    // The owner no longer names the host, so its claim will move to a namespace that may have it.
+    // The owner no longer names the host, so its claim will move to a namespace that may have it, or be reserved.
     return (
+      holder.reservedUntil === undefined &&
       this.#claimsTo(host).every(({ ingress }) => ingress.namespace !== holder.namespace) &&
       namespaces.some((namespace) => this.#owners.explain(host, namespace)?.reason !== 'HostNotAllowed')
     );
@@ -142,12 +143,16 @@ export class HostTable {
 
   #compile(host: HostName): CompiledHost | undefined {
     const compiled = this.#compileOwned(host);
-    const routes = compiled?.routes;
-    if (routes === undefined || host === '' || routes.routes.length > 0 || routes.fallback !== undefined)
-      return compiled;
-    // A host without routes, for example one that only `tls` names, must not hide a wildcard of the same namespace.
+    if (host === '') return compiled;
     const wildcard = wildcardOf(host);
-    const isCovered = wildcard !== undefined && this.ownerOf(wildcard) === routes.namespace;
+    const above = wildcard && this.ownerOf(wildcard);
+    const owner = compiled?.routes?.namespace ?? above;
+    const closed = owner === undefined ? undefined : closedHost(host, owner, this.#claimsTo(host), compiled);
+    if (closed !== undefined) return closed;
+    const routes = compiled?.routes;
+    if (routes === undefined || routes.routes.length > 0 || routes.fallback !== undefined) return compiled;
+    // A host without routes, for example one that only `tls` names, must not hide a wildcard of the same namespace.
+    const isCovered = above === routes.namespace;
     return isCovered ? { ...compiled, shares: compiled?.shares ?? new Map(), routes: undefined } : compiled;
   }
 

@@ -14,6 +14,7 @@
  * An endpoint changes: `put` marks the upstreams of its Service, and the next `flush` returns them. No host is compiled.
  */
 export { classNameOf } from './class-name.ts';
+export { isOnlyClosed } from './closed-hosts.ts';
 export { Compiler, type Inputs } from './compiler.ts';
 export type { Explain } from './host-owners.ts';
 export { readIngress } from './ingress-facts.ts';

@@ -29,6 +29,8 @@ export interface HostClaim {
   readonly redirectToHttps: boolean;
   /** Nothing of the host is served in this namespace; see IngressOptions. */
   readonly closesHost: boolean;
+  /** The Ingress names too many hosts, and only closes this one: it does not want to own it, and has no routes for it. */
+  readonly isLeftOut: boolean;
 }
 
 /** A requested route or default backend, the upstream that it needs, and the fields of both. */
@@ -49,6 +51,15 @@ export interface TlsEntry {
   /** Whether the entry lists hosts. If not, the DNS names in the certificate are used. */
   readonly named: boolean;
 }
+
+/**
+ * How many hosts an Ingress can have. Each becomes a HostClaim and a host of a router. An object of the API server has room
+ * for tens of thousands. Admission rejects more; routers and the manager leave out the rest.
+ */
+const MOST_HOSTS = 1_000;
+
+/** A path with one of these means something else as a regular expression. A dot does not count: it matches itself too. */
+const REGEX_CHARACTER = /[\\^$*+?()[\]{}|]/;
 
 type Aged = Pick<IngressFacts, 'key' | 'created'>;
 
@@ -74,6 +85,8 @@ class Reading {
   readonly #identity: HostClaim['ingress'];
   readonly #claims = new Map<HostName, Draft>();
   readonly #problems: IngressProblem[];
+  /** The fields with hosts beyond the limit. */
+  readonly #leftOut = new Set<string>();
 
   constructor(ingress: Ingress) {
     this.#ingress = ingress;
@@ -96,7 +109,9 @@ class Reading {
     });
     this.#readDefaultBackend();
     this.#readRedirect();
-    const entries = tls.flatMap((entry, index) => this.#readTls(entry, index));
+    const entries = tls.slice(0, MOST_HOSTS).flatMap((entry, index) => this.#readTls(entry, index));
+    for (let index = MOST_HOSTS; index < tls.length; index++) this.#leaveOut(tls[index]!, index);
+    this.#reportLeftOut();
     return { ...this.#identity, claims: this.#claims, tls: entries, problems: this.#problems };
   }
 
@@ -105,6 +120,7 @@ class Reading {
     const host = this.#readHost(rule.host ?? '', `${field}.host`);
     if (host === undefined) return;
     const claim = this.#claim(host, `${field}.host`);
+    if (claim === undefined) return;
     claim.byRule = true;
     rule.http?.paths?.forEach((path, at) => {
       const route = this.#readPath(path, { rule: index, path: at }, `${field}.http.paths[${at}]`);
@@ -120,8 +136,13 @@ class Reading {
     // ImplementationSpecific is treated as Prefix.
     const match = pathType === 'Exact' ? 'Exact' : 'Prefix';
     const written = writtenPath(path, match);
-    if (written === undefined) {
-      const message = `No request can match the path ${JSON.stringify(path.slice(0, 100))}: write a percent-encoded path that starts with a slash and has no query and no dot segments.`;
+    const isRegex = this.#options.hasRegexPaths && REGEX_CHARACTER.test(path);
+    if (written === undefined || isRegex) {
+      const shown = JSON.stringify(path.slice(0, 100));
+      const message =
+        written === undefined
+          ? `No request can match the path ${shown}: write a percent-encoded path that starts with a slash and has no query and no dot segments.`
+          : `The path ${shown} is a regular expression, because the Ingress has the annotation use-regex or rewrite-target. Tidegate does not support regular expressions, and does not serve the path: write paths of type Prefix or Exact without such characters.`;
       this.#problems.push(ingressProblem('InvalidPath', `${field}.path`, message));
       return undefined;
     }
@@ -135,7 +156,7 @@ class Reading {
     field: string,
   ): Wanted<RouteAction> {
     const { namespace } = this.#identity;
-    const isOpen = this.#options.closes === undefined;
+    const isOpen = !this.#options.closes;
     if (isOpen && backend?.service === undefined) {
       const message = `Only Services are supported as backends${backend?.resource ? `, not ${backend.resource.kind}` : ''}. Requests get the response 503.`;
       this.#problems.push(ingressProblem('ResourceBackend', field, message));
@@ -153,8 +174,9 @@ class Reading {
     const { defaultBackend, rules = [] } = this.#ingress.spec ?? {};
     if (defaultBackend === undefined) return;
     const fallback = this.#readBackend(defaultBackend, { rule: -1, path: -1 }, 'spec.defaultBackend');
-    if (rules.length === 0) this.#claim('', 'spec.defaultBackend').byRule = true;
-    for (const claim of this.#claims.values()) claim.fallback = fallback;
+    const all = rules.length === 0 ? this.#claim('', 'spec.defaultBackend') : undefined;
+    if (all !== undefined) all.byRule = true;
+    for (const claim of this.#claims.values()) if (!claim.isLeftOut) claim.fallback = fallback;
   }
 
   /** A redirect applies only to named hosts: rules for all hosts are shared by all namespaces. */
@@ -174,9 +196,8 @@ class Reading {
     const written = entry.hosts ?? [];
     const hosts = written.flatMap((each, at) => {
       const host = each === '' ? undefined : this.#readHost(each, `${field}.hosts[${at}]`);
-      if (host === undefined) return [];
-      this.#claim(host, `${field}.hosts[${at}]`);
-      return [host];
+      const claim = host === undefined ? undefined : this.#claim(host, `${field}.hosts[${at}]`);
+      return host === undefined || claim === undefined ? [] : [host];
     });
     if (entry.secretName === undefined || entry.secretName === '') return [];
     const secret = `${this.#identity.namespace}/${entry.secretName}`;
@@ -192,16 +213,40 @@ class Reading {
     return host;
   }
 
-  #claim(host: HostName, field: string): Draft {
-    const claim = this.#claims.get(host) ?? {
+  /** Undefined if the host is left out. */
+  #claim(host: HostName, field: string): Draft | undefined {
+    const known = this.#claims.get(host);
+    const isLeftOut = known?.isLeftOut ?? this.#claims.size >= MOST_HOSTS;
+    if (isLeftOut) this.#leftOut.add(field);
+    const claim = known ?? {
       ingress: this.#identity,
       field,
       byRule: false,
       routes: [],
       redirectToHttps: false,
-      closesHost: this.#options.closes === 'hosts',
+      closesHost: this.#options.closes,
+      isLeftOut,
     };
-    this.#claims.set(host, claim);
-    return claim;
+    // What must not be served openly is closed for every host, also beyond the limit.
+    if (!isLeftOut || claim.closesHost) this.#claims.set(host, claim);
+    return isLeftOut ? undefined : claim;
+  }
+
+  /** An entry of `tls` beyond the limit. Its Secret is not read. */
+  #leaveOut({ hosts = [] }: { hosts?: string[] }, index: number): void {
+    const field = `spec.tls[${index}]`;
+    this.#leftOut.add(field);
+    if (!this.#options.closes) return;
+    for (const written of hosts) {
+      const host = writtenHost(written);
+      if (host !== undefined && host !== '') this.#claim(host, field);
+    }
+  }
+
+  #reportLeftOut(): void {
+    const [first] = this.#leftOut;
+    if (first === undefined) return;
+    const message = `An Ingress can have ${MOST_HOSTS} hosts, and as many entries of spec.tls. ${this.#leftOut.size} fields exceed this, and are ignored: write them in other Ingresses.`;
+    this.#problems.push(ingressProblem('TooManyHosts', first, message));
   }
 }

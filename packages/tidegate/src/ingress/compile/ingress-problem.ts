@@ -8,6 +8,7 @@ const REASONS = {
   HostNotClaimed: 'routes',
   PathConflict: 'routes',
   InvalidHost: 'routes',
+  TooManyHosts: 'routes',
   InvalidPath: 'routes',
   ResourceBackend: 'routes',
   UnknownAnnotation: 'routes',

@@ -70,3 +70,38 @@ test('all routes and upstreams of a named host are of one namespace', () => {
     { numRuns: 200 },
   );
 });
+
+/** The hosts that Ingresses of the namespace name and ask to protect. */
+const closedBy = (ingresses: Ingress[], namespace: string): Set<string> =>
+  new Set(
+    ingresses
+      .filter(({ metadata, spec }) => metadata.namespace === namespace && spec?.ingressClassName === CLASS)
+      .filter(({ metadata }) => metadata.annotations?.['nginx.ingress.kubernetes.io/auth-url'] !== undefined)
+      .flatMap(({ spec }) => [
+        ...(spec?.rules ?? []).map(({ host = '' }) => host),
+        // An empty name in `tls` means nothing.
+        ...(spec?.tls ?? []).flatMap(({ hosts = [] }) => hosts.filter((host) => host !== '')),
+      ]),
+  );
+
+test('no rule of a namespace answers for a host that the namespace asks to protect', () => {
+  let closed = 0;
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(anyIngress, { selector: keyOf, maxLength: 6 }),
+      fc.constantFrom('a.x.io', 'b.x.io', 'c.x.io', 'b.y.io', 'z.io'),
+      fc.constantFrom('/', '/p', '/P', '//p', '/p;q', '/p/q/r'),
+      (ingresses, host, path) => {
+        const found = match(tableOf(ingresses), { host, path, headers: {}, secure: true });
+        if (found.kind !== 'route') return;
+        const { namespace } = found.action.source;
+        const hosts = closedBy(ingresses, namespace);
+        if (!hosts.has(host) && !hosts.has(found.host.host)) return;
+        closed++;
+        expect(found.action.backends).toEqual([{ upstream: `${namespace}__closed`, weight: 1 }]);
+      },
+    ),
+    { numRuns: 500 },
+  );
+  expect(closed).toBeGreaterThan(5);
+});

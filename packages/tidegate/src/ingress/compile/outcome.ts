@@ -28,7 +28,8 @@ export function outcomeOf(ingress: IngressFacts, tables: Tables, now: number): O
   const problems = [...ingress.problems];
   const troubles = new Map<string, IngressProblem>();
   let rules = 0;
-  for (const host of [...ingress.claims.keys()].sort()) {
+  const named = [...ingress.claims].filter(([, { isLeftOut }]) => !isLeftOut).map(([host]) => host);
+  for (const host of named.sort()) {
     const share = tables.hosts.shareOf(host, ingress.key);
     if (share === undefined) continue;
     rules += share.served.length;

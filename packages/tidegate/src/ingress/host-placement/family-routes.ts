@@ -1,5 +1,12 @@
 import { SetsByKey } from '@tidegate/kube';
-import { Compiler, type Explain, type IngressProblem, type Inputs, type Outcome } from '../compile/index.ts';
+import {
+  Compiler,
+  type Explain,
+  type IngressProblem,
+  type Inputs,
+  isOnlyClosed,
+  type Outcome,
+} from '../compile/index.ts';
 import type { HostName } from '../model.ts';
 
 /** Kinds of the inputs of the compiler in the manager. It needs no EndpointSlices: only routers use endpoints. */
@@ -80,8 +87,9 @@ export class FamilyRoutes {
   flush(): RouteChanges {
     const { delta, outcomes } = this.#compiler.flush();
     let hosts = false;
-    for (const { host, routes, fallback } of delta?.hosts.set ?? []) {
-      const rules = routes.length + (fallback === undefined ? 0 : 1);
+    for (const entry of delta?.hosts.set ?? []) {
+      const { host, routes, fallback } = entry;
+      const rules = isOnlyClosed(entry) ? 0 : routes.length + (fallback === undefined ? 0 : 1);
       // A host that is owned, but has no rules, needs no place on a router.
       if (rules === 0) {
         hosts = this.#leave(host) || hosts;

@@ -19,7 +19,11 @@ export const IGNORED: ReadonlyMap<string, Ignored> = new Map([
     'Requests reach the backend with the path that the client sent.',
     'Serve the backend below this path.',
   ),
-  ...each(['use-regex'], 'Paths are compared as text.', 'Write paths of type Prefix or Exact.'),
+  ...each(
+    ['use-regex'],
+    'Paths are compared as text, and paths with characters of regular expressions are not served.',
+    'Write paths of type Prefix or Exact.',
+  ),
   ...each(
     ['ssl-redirect'],
     'Requests over HTTP are served.',

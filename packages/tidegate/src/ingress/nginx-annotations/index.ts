@@ -4,8 +4,9 @@
  * it). Admission, the compiler and the documentation read these tables. To implement an annotation, move its entry.
  *
  * An Ingress has `nginx.ingress.kubernetes.io/auth-url`: `read.ts` finds it in the table of refused ones and returns a
- * problem, and that the Ingress is closed. Admission rejects an Ingress with this problem. If it exists nevertheless, its
- * routes respond with 503, and the problem becomes an event.
+ * problem. Admission rejects an Ingress with this problem. If it exists nevertheless, its hosts respond with 503, and the
+ * problem becomes an event. Not only its paths: spellings that a backend takes for the same path, for example `//admin` for
+ * `/admin`, would reach the backend through less specific paths of other Ingresses.
  */
 export { HONORED } from './honored.ts';
 export { IGNORED } from './ignored.ts';

@@ -50,25 +50,47 @@ describe('annotations of ingress-nginx', () => {
     ['proxy-ssl-verify', 'off'],
     ['limit-rps', '0'],
   ])('%s: %j asks for nothing', (name, value) => {
-    expect(read({ [name]: value })).toMatchObject({ refused: [], ignored: [], closesHosts: false });
+    expect(read({ [name]: value })).toMatchObject({ refused: [], ignored: [] });
   });
 
-  it.each(['example.com/', 'ingress.kubernetes.io/', 'tidegate.io/'])(
-    'are refused with the prefix %s too if they control access',
-    (prefix) => {
-      expect(read({ 'whitelist-source-range': '10.0.0.0/8' }, prefix).refused).toHaveLength(1);
-      expect(read({ 'auth-url': 'http://a' }, prefix).refused).toHaveLength(1);
-      expect(read({ 'rewrite-target': '/', 'auth-new': 'x' }, prefix)).toMatchObject({
-        refused: [],
-        ignored: [],
-      });
-    },
-  );
+  const UNKNOWN = [
+    ...['auth-new', 'limit-new', 'rate-limit', 'any-source-range', 'location-snippets', 'modsecurity-new'],
+    ...['basic-auth-secret', 'jwt-key', 'whitelist', 'ip-deny-list', 'Auth-Url'],
+    ...['waf', 'wafv2-acl-arn', 'inbound-cidrs', 'oauth', 'enable-oidc'],
+  ];
 
-  it('close the whole host if ingress-nginx applies them to it', () => {
-    expect(read({ 'auth-tls-secret': 'a/b' }).closesHosts).toBe(true);
-    expect(read({ 'server-snippet': 'deny all;' }).closesHosts).toBe(true);
-    expect(read({ 'auth-url': 'http://a' }).closesHosts).toBe(false);
+  it.each([
+    'nginx.ingress.kubernetes.io/',
+    'ingress.kubernetes.io/',
+    'nginx.org/',
+    'example.com/',
+    'tidegate.io/',
+  ])('are refused with the prefix %s if they protect something', (prefix) => {
+    for (const name of [...REFUSED.keys(), ...UNKNOWN])
+      expect({ name, refused: read({ [name]: 'x' }, prefix).refused.length }).toEqual({ name, refused: 1 });
+  });
+
+  it('are ignored without a word with another prefix if they protect nothing', () => {
+    const harmless = {
+      'rewrite-target': '/',
+      author: 'me',
+      'proxy-body-size': '1m',
+      'cluster-issuer': 'x',
+      oauthor: 'x',
+    };
+    expect(read(harmless, 'example.com/')).toMatchObject({ refused: [], ignored: [] });
+    expect(read({ 'auth-url': 'x' }, '').refused).toEqual([]);
+  });
+
+  it.each([
+    ['use-regex', 'true', true],
+    ['use-regex', 'false', false],
+    ['rewrite-target', '/$2', true],
+    ['rewrite-target', '', false],
+    ['app-root', '/', false],
+  ])('%s: %j makes paths regular expressions: %s', (name, value, expected) => {
+    for (const prefix of [PREFIX, 'example.com/'])
+      expect(read({ [name]: value }, prefix).hasRegexPaths).toBe(expected);
   });
 
   it('are ignored with a reason and what to do otherwise', () => {

@@ -1,6 +1,6 @@
 import { HONORED } from './honored.ts';
 import { IGNORED } from './ignored.ts';
-import { REFUSED, type Refused, refusedIfUnknown } from './refused.ts';
+import { type Refused, refusedByName } from './refused.ts';
 
 const PREFIX = 'nginx.ingress.kubernetes.io/';
 
@@ -20,11 +20,11 @@ export interface NginxAnnotations {
   readonly aliases: ReadonlyMap<string, string>;
   readonly refused: readonly Finding[];
   readonly ignored: readonly Finding[];
-  /** Whether a refused annotation concerns all paths of the hosts of the Ingress. */
-  readonly closesHosts: boolean;
+  /** Whether ingress-nginx reads the paths of the Ingress as regular expressions. */
+  readonly hasRegexPaths: boolean;
 }
 
-const NOTHING: NginxAnnotations = { aliases: new Map(), refused: [], ignored: [], closesHosts: false };
+const NOTHING: NginxAnnotations = { aliases: new Map(), refused: [], ignored: [], hasRegexPaths: false };
 
 export function readNginxAnnotations(annotations: Readonly<Record<string, string>>): NginxAnnotations {
   const names = Object.keys(annotations).sort();
@@ -32,14 +32,14 @@ export function readNginxAnnotations(annotations: Readonly<Record<string, string
   if (!names.some((name) => name.includes('/'))) return NOTHING;
   const aliases = new Map<string, string>();
   const ignored: Finding[] = [];
-  const refused: (Finding & { rule: Refused })[] = [];
+  const refused: Finding[] = [];
   for (const annotation of names) {
     const rule = refusalOf(annotation);
     const own = annotation.startsWith(PREFIX) ? annotation.slice(PREFIX.length) : undefined;
     const honored = own === undefined ? undefined : HONORED.get(own);
     if (rule !== undefined) {
       if (!rule.off.includes(annotations[annotation]!.trim()))
-        refused.push({ annotation, rule, message: refusedMessage(annotation, rule) });
+        refused.push({ annotation, message: refusedMessage(annotation, rule) });
     } else if (honored !== undefined) aliases.set(honored.as, annotation);
     else if (own !== undefined) ignored.push({ annotation, message: ignoredMessage(annotation, own) });
   }
@@ -47,21 +47,25 @@ export function readNginxAnnotations(annotations: Readonly<Record<string, string
     aliases,
     refused: atMost(refused),
     ignored: atMost(ignored),
-    closesHosts: refused.some(({ rule }) => rule.wholeHost),
+    hasRegexPaths: names.some((annotation) => makesRegex(nameOf(annotation), annotations[annotation]!)),
   };
 }
 
-/** Without the prefix of ingress-nginx, only names count that cannot mean anything else. */
+const nameOf = (annotation: string): string =>
+  annotation.slice(annotation.lastIndexOf('/') + 1).toLowerCase();
+
 function refusalOf(annotation: string): Refused | undefined {
-  const name = annotation.slice(annotation.lastIndexOf('/') + 1);
-  const rule = REFUSED.get(name);
-  if (annotation === `${PREFIX}${name}`)
-    return HONORED.has(name) || IGNORED.has(name) ? undefined : (rule ?? refusedIfUnknown(name));
-  return annotation.includes('/') && rule?.anyPrefix === true ? rule : undefined;
+  if (!annotation.includes('/')) return undefined;
+  const name = nameOf(annotation);
+  return HONORED.has(name) || IGNORED.has(name) ? undefined : refusedByName(name);
 }
 
+/** ingress-nginx also reads paths as regular expressions if it rewrites them. */
+const makesRegex = (name: string, value: string): boolean =>
+  (name === 'use-regex' && value.trim() !== 'false') || (name === 'rewrite-target' && value.trim() !== '');
+
 const refusedMessage = (annotation: string, { asks, instead }: Refused): string =>
-  `${annotation} asks for ${asks}. Tidegate does not support it, and does not serve the Ingress without it: requests get the response 503. ${instead} Then remove the annotation.`;
+  `${annotation} asks for ${asks}. Tidegate does not support it, and does not serve the hosts of the Ingress without it: all requests for them get the response 503. ${instead} Then remove the annotation.`;
 
 function ignoredMessage(annotation: string, name: string): string {
   const { effect, instead } = IGNORED.get(name) ?? { effect: 'It is not an annotation of ingress-nginx.' };

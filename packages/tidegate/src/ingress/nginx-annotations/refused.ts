@@ -1,4 +1,8 @@
-/** An annotation that protects something. Without it, an Ingress would be open to clients that it is meant to exclude. */
+/**
+ * An annotation that protects something. Without it, an Ingress would be open to clients that it is meant to exclude. It is
+ * refused with every prefix: ingress-nginx has an option for its prefix, and other controllers use the same names for the
+ * same purposes.
+ */
 export interface Refused {
   /** What it asks for; completes "asks for ...". */
   readonly asks: string;
@@ -6,21 +10,12 @@ export interface Refused {
   readonly instead: string;
   /** With these values it asks for nothing. */
   readonly off: readonly string[];
-  /**
-   * ingress-nginx applies it to all paths of the host, also to those of other Ingresses. So these are not served either.
-   */
-  readonly wholeHost: boolean;
-  /**
-   * Refused with every prefix: ingress-nginx has an option for its prefix, and other controllers use the same name for the
-   * same purpose.
-   */
-  readonly anyPrefix: boolean;
 }
 
 type Protection = Pick<Refused, 'asks' | 'instead'> & Partial<Refused>;
 
 const each = (names: readonly string[], protection: Protection): [string, Refused][] =>
-  names.map((name) => [name, { off: [], wholeHost: false, anyPrefix: true, ...protection }]);
+  names.map((name) => [name, { off: [], ...protection }]);
 
 const IN_APPLICATION = 'Authenticate clients in the application or in a proxy in front of it.';
 const BY_NETWORK_POLICY = 'Restrict clients with a firewall in front of the router, or in the application.';
@@ -50,12 +45,11 @@ export const REFUSED: ReadonlyMap<string, Refused> = new Map([
       ...['auth-tls-secret', 'auth-tls-verify-depth', 'auth-tls-error-page', 'auth-tls-match-cn'],
       'auth-tls-pass-certificate-to-upstream',
     ],
-    { asks: 'client certificates', instead: IN_APPLICATION, wholeHost: true },
+    { asks: 'client certificates', instead: IN_APPLICATION },
   ),
   ...each(['auth-tls-verify-client'], {
     asks: 'client certificates',
     instead: IN_APPLICATION,
-    wholeHost: true,
     off: ['off'],
   }),
   ...each(
@@ -82,45 +76,39 @@ export const REFUSED: ReadonlyMap<string, Refused> = new Map([
   ...each(['modsecurity-snippet', 'modsecurity-transaction-id'], {
     asks: 'a web application firewall',
     instead: 'Run the firewall in front of the router or of the application.',
-    anyPrefix: false,
   }),
-  ...each(['configuration-snippet'], {
+  ...each(['configuration-snippet', 'server-snippet', 'stream-snippet'], {
     asks: 'directives of nginx, which may restrict access',
     instead: 'Use annotations instead of directives.',
-    anyPrefix: false,
-  }),
-  ...each(['server-snippet', 'stream-snippet'], {
-    asks: 'directives of nginx, which may restrict access',
-    instead: 'Use annotations instead of directives.',
-    wholeHost: true,
-    anyPrefix: false,
   }),
   ...each(['proxy-ssl-verify'], {
     asks: 'a check of the certificate of the backend',
     instead: 'Connect to the backend inside of a trusted network only.',
     off: ['off'],
-    anyPrefix: false,
   }),
   ...each(['ssl-passthrough'], {
     asks: 'TLS connections that only the backend can decrypt',
     instead: 'Expose the backend with a Service of type LoadBalancer or NodePort.',
     off: ['false'],
-    wholeHost: true,
-    anyPrefix: false,
   }),
 ]);
 
-/** Names that are in no table, but look as if they protect something: what is not understood is refused. */
-const SUSPICIOUS = /^(?:auth|limit|global-rate-limit)-|-source-range$|snippet|modsecurity/;
+/**
+ * Names that are in no table, but look as if they protect something: what is not understood is refused. Other controllers
+ * have, for example, `basic-auth-secret`, `jwt-key`, `location-snippets`, `deny-list`, `wafv2-acl-arn` or `inbound-cidrs`.
+ */
+const SUSPICIOUS = [
+  /^(?:auth|basic-auth|jwt|limit|rate-limit|global-rate-limit)(?:-|$)/,
+  /-source-range$|(?:white|black|allow|deny)-?list|snippet|modsecurity/,
+  /(?:^|[.-])(?:waf|wafv2|oauth|oauth2|oidc|mtls|firewall|cidrs)(?:[.-]|$)/,
+];
 
 const UNKNOWN: Refused = {
   asks: 'a protection that Tidegate does not know',
   instead: 'Check the name.',
   off: [],
-  wholeHost: false,
-  anyPrefix: false,
 };
 
-/** The entry of an unknown name; undefined if nothing suggests that it protects something. */
-export const refusedIfUnknown = (name: string): Refused | undefined =>
-  SUSPICIOUS.test(name) ? UNKNOWN : undefined;
+/** The entry of a name, which is written without its prefix; undefined if nothing suggests that it protects something. */
+export const refusedByName = (name: string): Refused | undefined =>
+  REFUSED.get(name) ?? (SUSPICIOUS.some((each) => each.test(name)) ? UNKNOWN : undefined);

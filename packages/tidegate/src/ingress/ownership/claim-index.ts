@@ -8,21 +8,26 @@ export interface Ownership {
   /** Name of the HostClaim. */
   readonly name: string;
   readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
   readonly className: string;
   /** As in the HostClaim: `*` stands for rules without a host. */
   readonly host: HostName;
   readonly namespace: string;
   /** As written, for messages. */
   readonly since: string;
+  /** As written. Undefined while an Ingress of the namespace names the host. */
+  readonly reservedUntil: string | undefined;
 }
 
 export const ownershipOf = ({ metadata, spec }: HostClaim): Ownership => ({
   name: `${metadata.name}`,
   uid: metadata.uid,
+  resourceVersion: metadata.resourceVersion,
   className: spec.ingressClassName,
   host: spec.host,
   namespace: spec.namespace,
   since: spec.since,
+  reservedUntil: spec.reservedUntil,
 });
 
 /** The earliest claim first. Equal times are ordered by class and name, so that all programs decide in the same way. */
@@ -44,6 +49,8 @@ const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a !==
 export class ClaimIndex {
   readonly #byName = new Map<string, Ownership>();
   readonly #ofHost = new SetsByKey();
+  /** Names of reserved claims, by namespace. */
+  readonly #reserved = new SetsByKey();
 
   get(name: string): Ownership | undefined {
     return this.#byName.get(name);
@@ -53,6 +60,7 @@ export class ClaimIndex {
     this.remove(claim.name);
     this.#byName.set(claim.name, claim);
     this.#ofHost.add(claim.host, claim.name);
+    if (claim.reservedUntil !== undefined) this.#reserved.add(claim.namespace, claim.name);
   }
 
   /** With a uid, the claim is removed only if it is still the same object. */
@@ -62,7 +70,13 @@ export class ClaimIndex {
       return undefined;
     this.#byName.delete(name);
     this.#ofHost.delete(claim.host, name);
+    this.#reserved.delete(claim.namespace, name);
     return claim;
+  }
+
+  /** How many hosts are reserved for the namespace. */
+  reservedFor(namespace: string): number {
+    return this.#reserved.get(namespace).size;
   }
 
   values(): Iterable<Ownership> {

@@ -10,3 +10,4 @@
 export { ClaimIndex, type Ownership, ownershipOf } from './claim-index.ts';
 export { newHostClaim } from './new-claim.ts';
 export { hostConflict, policyRefusal, type Refusal, refusalOf, type Wish } from './refusal.ts';
+export { reservationMsOf } from './reservation.ts';

@@ -1,6 +1,7 @@
 import { ALL_HOSTS, type IngressClassPolicy } from '../../api/index.ts';
 import type { HostName } from '../model.ts';
 import type { ClaimIndex, Ownership } from './claim-index.ts';
+import { publicSuffixBelow } from './public-suffix.ts';
 
 /** Why a namespace cannot have a host. */
 export interface Refusal {
@@ -27,7 +28,18 @@ export function refusalOf(wish: Wish, claims: ClaimIndex, policy: Policy): Refus
 }
 
 /** What the policy of the class forbids, whatever is claimed already. */
-export function policyRefusal({ className, host, namespace }: Wish, policy: Policy): Refusal | undefined {
+export function policyRefusal(wish: Wish, policy: Policy): Refusal | undefined {
+  return suffixRefusal(wish, policy) ?? allowanceRefusal(wish, policy);
+}
+
+function suffixRefusal({ className, host, namespace }: Wish, policy: Policy): Refusal | undefined {
+  const suffix = policy?.publicSuffixWildcards === 'Allow' ? undefined : publicSuffixBelow(host);
+  if (suffix === undefined) return undefined;
+  const message = `Namespace ${namespace} may not use host ${host} with IngressClass ${className}: ${suffix} is a public suffix, and the wildcard would cover the hosts of others. Name the hosts, or ask an administrator to set publicSuffixWildcards: Allow in IngressClassPolicy ${className}.`;
+  return { reason: 'HostNotAllowed', message };
+}
+
+function allowanceRefusal({ className, host, namespace }: Wish, policy: Policy): Refusal | undefined {
   if (policy?.allow === undefined) return undefined;
   const own = policy.allow.filter(({ namespaces }) => namespaces.includes(namespace));
   if (own.some(({ hosts = [ALL_HOSTS] }) => hosts.some((pattern) => covers(pattern, host)))) return undefined;
@@ -51,14 +63,19 @@ function conflictOf({ host, classNames, namespace }: Wish, claims: ClaimIndex, p
   return above && belowConflict(host, above);
 }
 
-export const hostConflict = (host: HostName, { namespace, since }: Ownership): Refusal => ({
+export const hostConflict = (host: HostName, holder: Ownership): Refusal => ({
   reason: 'HostConflict',
-  message: `Host ${host} belongs to namespace ${namespace} since ${since}. An Ingress of another namespace cannot use it.`,
+  message: `Host ${host} ${ownedBy(holder)}`,
 });
 
 const belowConflict = (host: HostName, above: Ownership): Refusal => ({
   reason: 'HostConflict',
-  message: `Host ${host} is below ${above.host}, which belongs to namespace ${above.namespace} since ${above.since}. An Ingress of another namespace cannot use it.`,
+  message: `Host ${host} is below ${above.host}, which ${ownedBy(above)}`,
 });
+
+const ownedBy = ({ name, namespace, since, reservedUntil }: Ownership): string =>
+  reservedUntil === undefined
+    ? `belongs to namespace ${namespace} since ${since}. An Ingress of another namespace cannot use it.`
+    : `is reserved for namespace ${namespace} until ${reservedUntil}, because it belonged to this namespace. To end that, an administrator can delete HostClaim ${name}.`;
 
 const described = (host: HostName): string => (host === ALL_HOSTS ? 'rules without a host' : `host ${host}`);

@@ -1,6 +1,7 @@
 import {
   addFinalizer,
   Controller,
+  type Deployment,
   hasFinalizer,
   isBeingDeleted,
   isConflict,
@@ -13,7 +14,7 @@ import {
 import { L7_ROUTERS, type L7Router, ROUTER_FINALIZER } from '../../api/index.ts';
 import { isWorkloadDriver } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
-import { workloadName } from './identity.ts';
+import { identityOf, workloadName } from './identity.ts';
 import { defaultImageOf, refusalOf } from './policy.ts';
 import type { ProvisionedObjects } from './provisioned-objects.ts';
 import { objectsFor } from './workload.ts';
@@ -68,11 +69,17 @@ export function provisionController(
     const image = defaultImageOf(router, routerImage, routerPolicy);
     const wanted = objectsFor(router, image, routerPorts);
     for (const object of wanted) await provisioned.apply(object, signal);
+    // Objects of a previous spec. Those in another namespace serve until the new Deployment does: its status triggers the
+    // next attempt.
     const isWanted = new Set(wanted.map((object) => `${object.kind} ${keyOf(object)}`));
-    // Delete objects of a previous spec, for example in another namespace.
+    const { namespace } = identityOf(router);
+    const serves = isServing(
+      provisioned.get('Deployment', `${namespace}/${workloadName(cached.metadata.name!)}`),
+    );
     for (const kind of KINDS) {
       for (const object of provisioned.of(`${router.metadata.name}`, kind)) {
         if (isWanted.has(`${kind} ${keyOf(object)}`) || isSecretAccess(object, router)) continue;
+        if (object.metadata.namespace !== namespace && (!serves || !isOwnedBy(object, router))) continue;
         await provisioned.remove(object, signal);
       }
     }
@@ -105,6 +112,17 @@ export function provisionController(
   provisioned.watchedBy(controller, [...KINDS, 'Role', 'ClusterRole', 'ClusterRoleBinding']);
   return controller;
 }
+
+/** Whether all pods of the current spec are ready. */
+function isServing(deployment: Deployment | undefined): boolean {
+  const { observedGeneration = 0, readyReplicas = 0, updatedReplicas = 0 } = deployment?.status ?? {};
+  if (deployment === undefined || observedGeneration < (deployment.metadata.generation ?? 0)) return false;
+  const replicas = deployment.spec?.replicas ?? 1;
+  return readyReplicas >= replicas && updatedReplicas >= replicas;
+}
+
+const isOwnedBy = ({ metadata }: KubeObject, router: L7Router): boolean =>
+  (metadata.ownerReferences ?? []).some(({ uid }) => uid === router.metadata.uid);
 
 /** The secret access controller manages these objects. */
 const isSecretAccess = ({ kind, metadata }: KubeObject, router: L7Router): boolean =>

@@ -1,7 +1,14 @@
 /** Names, labels and owner references of the objects of an L7Router. */
 import { createHash } from 'node:crypto';
 import type { KubeObject } from '@tidegate/kube';
-import { type L7Router, ROUTER_LABEL, ROUTER_NAMESPACE, type RouterWorkload } from '../../api/index.ts';
+import {
+  INGRESS_NGINX_NAMESPACE,
+  type L7Router,
+  ROUTER_LABEL,
+  ROUTER_NAMESPACE,
+  type RouterWorkload,
+} from '../../api/index.ts';
+import { isOwnProgram } from '../classes/drivers.ts';
 
 /** The name of a Service is a DNS label. */
 const MAX_NAME_LENGTH = 63;
@@ -9,7 +16,8 @@ const MAX_NAME_LENGTH = 63;
 /** Settings of the workload, with defaults. */
 export const workloadOf = ({ spec }: L7Router): RouterWorkload & { namespace: string; replicas: number } => ({
   ...spec.workload,
-  namespace: spec.workload?.namespace ?? ROUTER_NAMESPACE,
+  namespace:
+    spec.workload?.namespace ?? (isOwnProgram(spec.driver) ? ROUTER_NAMESPACE : INGRESS_NGINX_NAMESPACE),
   replicas: spec.workload?.replicas ?? 1,
 });
 

@@ -59,6 +59,13 @@ describe('the policy for routers', () => {
     );
     // The image of one program is not allowed for the other, which has other permissions.
     expect(refusal({ image: 'tidegate:1' }, policy, 'ingress-nginx')).toContain('is not allowed');
+    // Its account reads all Secrets, so no other router runs in its namespace, and it runs in no other.
+    expect(refusal({ namespace: 'ingress-nginx' }, policy, 'ingress-nginx')).toBe(
+      'spec.workload.namespace: routers with ingress-nginx run in the namespace tidegate-ingress-nginx, not in ingress-nginx: remove the field',
+    );
+    const more = { ...policy, namespaces: ['tidegate-ingress-nginx'] };
+    expect(refusal({ namespace: 'tidegate-ingress-nginx' }, more)).toContain('not in tidegate-ingress-nginx');
+    expect(namespacesOf(policy)).toEqual(['tidegate-routers', 'ingress-nginx', 'tidegate-ingress-nginx']);
     expect(defaultImageOf(router({}, 'ingress-nginx'), 'tidegate:1', policy)).toBe(policy.ingressNginxImage);
   });
 });

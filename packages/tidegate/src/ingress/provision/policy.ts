@@ -5,7 +5,12 @@
  * manager, and not with objects in the cluster. Pure.
  */
 import { BlockList, isIP } from 'node:net';
-import { FRONT_DOOR_NAMESPACE, type L7Router, ROUTER_NAMESPACE } from '../../api/index.ts';
+import {
+  FRONT_DOOR_NAMESPACE,
+  INGRESS_NGINX_NAMESPACE,
+  type L7Router,
+  ROUTER_NAMESPACE,
+} from '../../api/index.ts';
 import { isOwnProgram } from '../classes/drivers.ts';
 import { workloadOf } from './identity.ts';
 
@@ -21,9 +26,16 @@ export interface RouterPolicy {
 }
 
 /** The namespaces in which routers may run. */
-export const namespacesOf = ({ namespaces = [] }: RouterPolicy): readonly string[] => [
-  ...new Set([ROUTER_NAMESPACE, FRONT_DOOR_NAMESPACE, ...namespaces]),
+export const namespacesOf = (policy: RouterPolicy): readonly string[] => [
+  ...ownNamespacesOf(policy),
+  ...(policy.ingressNginxImage === undefined ? [] : [INGRESS_NGINX_NAMESPACE]),
 ];
+
+/** The namespaces in which routers that run `tidegate router` may run. */
+const ownNamespacesOf = ({ namespaces = [] }: RouterPolicy): readonly string[] =>
+  [...new Set([ROUTER_NAMESPACE, FRONT_DOOR_NAMESPACE, ...namespaces])].filter(
+    (namespace) => namespace !== INGRESS_NGINX_NAMESPACE,
+  );
 
 /** The image of a router that does not name one. */
 export const defaultImageOf = (
@@ -38,8 +50,11 @@ export function refusalOf(router: L7Router, routerImage: string, policy: RouterP
   const { image, namespace, addresses = [] } = workloadOf(router);
   if (!isOwnProgram(driver) && policy.ingressNginxImage === undefined)
     return `spec.driver: ${driver} is not enabled, because it reads all Secrets of the cluster: start the manager with --ingress-nginx-image, and apply deploy/ingress-nginx.yaml`;
-  if (!namespacesOf(policy).includes(namespace))
-    return `spec.workload.namespace: routers may run in the namespaces ${namespacesOf(policy).join(', ')}, not in ${namespace}: choose one of these, or start the manager with --allow-router-namespace`;
+  if (!isOwnProgram(driver) && namespace !== INGRESS_NGINX_NAMESPACE)
+    return `spec.workload.namespace: routers with ${driver} run in the namespace ${INGRESS_NGINX_NAMESPACE}, not in ${namespace}: remove the field`;
+  const allowed = ownNamespacesOf(policy);
+  if (isOwnProgram(driver) && !allowed.includes(namespace))
+    return `spec.workload.namespace: routers may run in the namespaces ${allowed.join(', ')}, not in ${namespace}: choose one of these, or start the manager with --allow-router-namespace`;
   const fallback = defaultImageOf(router, routerImage, policy);
   if (image !== undefined && image !== fallback && !(policy.images ?? []).some(matches(image)))
     return `spec.workload.image: image ${JSON.stringify(image)} is not allowed: remove it to use ${fallback}, or start the manager with --allow-router-image`;

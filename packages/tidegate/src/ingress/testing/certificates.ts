@@ -18,9 +18,9 @@ export class TestAuthority {
     );
   }
 
-  /** Issues a server certificate. With `chain`, the certificate of the authority is appended. */
-  issue(names: string[], { days = 90, chain = false } = {}): KeyPair {
-    const key = newKey();
+  /** Issues a server certificate. With `chain`, the certificate of the authority is appended. With `rsa`, the key is RSA. */
+  issue(names: string[], { days = 90, chain = false, rsa = false } = {}): KeyPair {
+    const key = rsa ? generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey : newKey();
     const leaf = issueCertificate(
       {
         subject: { commonName: names[0] ?? 'unnamed', organizations: [] },

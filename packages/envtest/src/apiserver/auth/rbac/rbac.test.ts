@@ -250,3 +250,19 @@ it('missingRules returns exactly the rules that are not covered', () => {
     }),
   );
 });
+
+it('missingRules does not split a rule with millions of parts', () => {
+  const many = (prefix: string): string[] => Array.from({ length: 300 }, (_, i) => `${prefix}${i}`);
+  const wanted = {
+    verbs: many('v'),
+    apiGroups: many('g'),
+    resources: many('r'),
+    resourceNames: many('n'),
+  };
+  expect(missingRules([{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }], [wanted])).toEqual([
+    wanted,
+  ]);
+  const { resourceNames: _, ...withoutNames } = wanted;
+  expect(missingRules([withoutNames], [wanted])).toEqual([]);
+  expect(missingRules([wanted], [withoutNames])).toEqual([withoutNames]);
+});

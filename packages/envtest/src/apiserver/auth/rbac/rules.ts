@@ -36,9 +36,45 @@ function resourcesCover(resources: string[], wanted: string): boolean {
 const urlCovers = (url: string, path: string): boolean =>
   url === path || (url.endsWith('*') && path.startsWith(url.replace(/\*+$/, '')));
 
-/** The smallest parts of `wanted` that no rule of `owned` covers. */
+/** A rule of 1 KB can have millions of parts: it has one for each combination of its four lists. */
+const MAX_PARTS = 10_000;
+
+/**
+ * The smallest parts of `wanted` that no rule of `owned` covers. A rule with very many parts is not split: it must be
+ * covered by one rule, otherwise all of it is missing.
+ */
 export function missingRules(owned: PolicyRule[], wanted: PolicyRule[]): PolicyRule[] {
-  return wanted.flatMap(atoms).filter((atom) => !owned.some((rule) => covers(rule, atom)));
+  let left = MAX_PARTS;
+  return wanted.flatMap((rule) => {
+    if (owned.some((other) => coversAll(other, rule))) return [];
+    left -= partsOf(rule);
+    return left < 0 ? [rule] : atoms(rule).filter((atom) => !owned.some((other) => covers(other, atom)));
+  });
+}
+
+const partsOf = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): number =>
+  verbs.length *
+  ((apiGroups?.length ?? 0) * (resources?.length ?? 0) * (resourceNames?.length || 1) +
+    (nonResourceURLs?.length ?? 0));
+
+/** Whether `rule` alone includes everything that `wanted` allows. */
+function coversAll(rule: PolicyRule, wanted: PolicyRule): boolean {
+  const names = wanted.resourceNames ?? [];
+  const owned = new Set(rule.resourceNames);
+  return (
+    hasEach(rule.verbs, wanted.verbs) &&
+    hasEach(rule.apiGroups, wanted.apiGroups) &&
+    (wanted.resources ?? []).every((resource) => resourcesCover(rule.resources ?? [], resource)) &&
+    (owned.size === 0 || (names.length > 0 && names.every((name) => owned.has(name)))) &&
+    (wanted.nonResourceURLs ?? []).every((url) =>
+      (rule.nonResourceURLs ?? []).some((other) => urlCovers(other, url)),
+    )
+  );
+}
+
+function hasEach(list: string[] | undefined, wanted: string[] = []): boolean {
+  const owned = new Set(list);
+  return owned.has('*') || wanted.every((value) => owned.has(value));
 }
 
 /** A rule with one verb and either one resource and at most one name, or one URL. */

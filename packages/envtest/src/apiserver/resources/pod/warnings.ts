@@ -93,12 +93,14 @@ const spreadWarnings = (spec: PodSpec, path: string): string[] =>
     ];
   });
 
-const duplicates = (values: (string | undefined)[], path: string, field: string): string[] =>
-  values.flatMap((value, i) =>
-    values.indexOf(value) < i
-      ? [`${path}[${i}].${field}: duplicate ${field} ${JSON.stringify(value ?? '')}`]
-      : [],
-  );
+function duplicates(values: (string | undefined)[], path: string, field: string): string[] {
+  const seen = new Set<string | undefined>();
+  return values.flatMap((value, i) => {
+    if (seen.size === seen.add(value).size)
+      return [`${path}[${i}].${field}: duplicate ${field} ${JSON.stringify(value ?? '')}`];
+    return [];
+  });
+}
 
 function containerWarnings({ env = [], resources = {} }: Container, path: string): string[] {
   const seen = new Set<string>();
@@ -123,25 +125,53 @@ function containerWarnings({ env = [], resources = {} }: Container, path: string
   return [...fractional, ...hidden];
 }
 
+/** Clients see about 4 KB of warnings, so these are more than enough. Without a limit, equal ports have a warning per pair. */
+const MAX_PORT_WARNINGS = 200;
+
+interface PortAt {
+  port: ContainerPort;
+  at: string;
+}
+
 function portWarnings(containers: [Container, string][]): string[] {
   const ports = containers.flatMap(([container, path]) =>
-    (container.ports ?? []).map((port, i) => ({ port, at: `${path}.ports[${i}]` })),
+    (container.ports ?? []).map((port, i): PortAt => ({ port, at: `${path}.ports[${i}]` })),
   );
-  const overlaps = ports.flatMap(({ port, at }, i) =>
-    ports.slice(0, i).flatMap((other) => {
+  return [...portOverlaps(ports), ...portNames(ports)];
+}
+
+function portOverlaps(ports: readonly PortAt[]): string[] {
+  const warnings: string[] = [];
+  const sameBefore = new Map<string, PortAt[]>();
+  for (const { port, at } of ports) {
+    const key = `${port.containerPort}/${port.protocol}`;
+    const before = sameBefore.get(key) ?? [];
+    sameBefore.set(key, before);
+    for (const other of before) {
       const kind = overlap(port, other.port);
-      return kind === undefined ? [] : [`${at}: ${kind} port definition with ${other.at}`];
-    }),
-  );
-  const names = ports.flatMap(({ port, at }) => {
-    const first = ports.find((other) => other.port.name === port.name);
-    if (!port.name || first === undefined || first.at === at) return [];
-    const name = JSON.stringify(port.name);
-    return [
-      `${at}: duplicate port name ${name} with ${first.at}, services and probes that select ports by name will use ${first.at}`,
-    ];
-  });
-  return [...overlaps, ...names];
+      if (kind !== undefined) warnings.push(`${at}: ${kind} port definition with ${other.at}`);
+      if (warnings.length === MAX_PORT_WARNINGS) return warnings;
+    }
+    // Ports with different host ports do not overlap. Their number is limited so that the comparisons are, too.
+    if (before.length < MAX_PORT_WARNINGS) before.push({ port, at });
+  }
+  return warnings;
+}
+
+function portNames(ports: readonly PortAt[]): string[] {
+  const first = new Map<string, string>();
+  const warnings: string[] = [];
+  for (const { port, at } of ports) {
+    if (!port.name) continue;
+    const other = first.get(port.name);
+    if (other === undefined) first.set(port.name, at);
+    else
+      warnings.push(
+        `${at}: duplicate port name ${JSON.stringify(port.name)} with ${other}, services and probes that select ports by name will use ${other}`,
+      );
+    if (warnings.length === MAX_PORT_WARNINGS) break;
+  }
+  return warnings;
 }
 
 function overlap(a: ContainerPort, b: ContainerPort): string | undefined {

@@ -1,11 +1,15 @@
 /** Sets of completion indexes in the text form of the status, for example `1,3-5,7`. */
 
+/** No Job of an embedded cluster completes more. A status can name two billion in a few bytes. */
+const MAX_INDEXES = 100_000;
+
 /** Indexes at or above `completions` are dropped, because the Job may have been made smaller since. */
 export function parseIndexes(text: string | undefined, completions: number): Set<number> {
   const indexes = new Set<number>();
   for (const range of (text ?? '').split(',').filter((part) => part !== '')) {
     const [first = 0, last = first] = range.split('-').map(Number);
-    for (let index = first; index <= Math.min(last, completions - 1); index++) indexes.add(index);
+    const end = Math.min(last, completions - 1);
+    for (let index = first; index <= end && indexes.size < MAX_INDEXES; index++) indexes.add(index);
   }
   return indexes;
 }

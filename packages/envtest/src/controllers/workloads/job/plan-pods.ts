@@ -26,7 +26,7 @@ export function planPods(job: Job, pods: readonly Pod[], counts: Tally, now: num
   const waitMs = creationDelayMs(pods, now);
   if (waitMs > 0) return { creates: [], removes, waitMs };
   const creates = isIndexed(job)
-    ? pendingIndexes(job, pods, [...active, ...ending]).slice(0, missing)
+    ? pendingIndexes(job, pods, [...active, ...ending], missing)
     : new Array<undefined>(missing).fill(undefined);
   return { creates, removes };
 }
@@ -60,13 +60,18 @@ function withoutPlace(job: Job, active: Pod[], now: number): Pod[] {
     });
 }
 
-function pendingIndexes(job: Job, pods: readonly Pod[], occupying: readonly Pod[]): number[] {
+/** The first indexes that need a pod. A Job can have two billion completions, so only as many as needed are visited. */
+function pendingIndexes(job: Job, pods: readonly Pod[], occupying: readonly Pod[], atMost: number): number[] {
   const done = completedIndexes(
     job,
     job.status ?? {},
     pods.filter((pod) => isTracked(pod) && isSucceeded(pod)),
   );
   const taken = new Set(occupying.map((pod) => completionIndex(job, pod)));
-  const all = Array.from({ length: job.spec!.completions ?? 0 }, (_, index) => index);
-  return all.filter((index) => !done.has(index) && !taken.has(index));
+  const pending: number[] = [];
+  const completions = job.spec!.completions ?? 0;
+  for (let index = 0; index < completions && pending.length < atMost; index++) {
+    if (!done.has(index) && !taken.has(index)) pending.push(index);
+  }
+  return pending;
 }

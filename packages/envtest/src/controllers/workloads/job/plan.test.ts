@@ -47,6 +47,14 @@ describe('planJob', () => {
     expect(status).toMatchObject({ active: 3, ready: 0, terminating: 0, startTime: timestamp(NOW) });
   });
 
+  it('visits only as many indexes as it needs', () => {
+    const completions = 2 ** 31 - 1;
+    const huge = job({ completionMode: 'Indexed', completions, parallelism: 2 });
+    expect(plan(huge, [pod('Running', { index: 0 })]).creates).toHaveLength(1);
+    const claimed = job(huge.spec, { completedIndexes: `0-${completions - 1}`, succeeded: 1 });
+    expect(plan(claimed, []).creates).toHaveLength(2);
+  });
+
   it('starts no more pods than are still needed', () => {
     const pods = [pod('Succeeded'), pod('Running')];
     expect(plan(job({ completions: 3, parallelism: 3 }), pods).creates).toHaveLength(1);

@@ -55,6 +55,14 @@ const creating = (...creates: string[]) => ({ creates, deletes: [] });
 const deleting = (...deletes: string[]) => ({ creates: [], deletes });
 
 describe('planStatefulSet', () => {
+  it('plans two billion replicas in steps', () => {
+    const huge = statefulSet({ replicas: 2 ** 31 - 1 });
+    expect(plan(huge, [pod(0)])).toEqual(creating('1 one'));
+    const inParallel = statefulSet({ replicas: 2 ** 31 - 1, podManagementPolicy: 'Parallel' });
+    const { creates, deletes } = plan(inParallel, [pod(0), pod(1_000_000)]);
+    expect([creates.length, creates[0], deletes]).toEqual([500, '1 one', []]);
+  });
+
   it('creates pods in order, each when the pods before it are ready', () => {
     expect(plan(statefulSet(), [])).toEqual(creating('0 one'));
     expect(plan(statefulSet(), [pod(0, 'Pending')])).toEqual(nothing);

@@ -18,6 +18,9 @@ export interface StatefulSetPlan {
   deletes: Pod[];
 }
 
+/** The maximum number of pods to create in one reconcile. */
+const BURST = 500;
+
 const NOTHING: StatefulSetPlan = { creates: [], deletes: [] };
 
 /**
@@ -38,18 +41,22 @@ interface Slot {
   pod: Pod | undefined;
 }
 
-/** One slot for each ordinal in range, and the pods outside the range, the highest ordinal first. */
+/**
+ * One slot for each ordinal in range, and the pods outside the range, the highest ordinal first. A StatefulSet can have two
+ * billion replicas, so there are at most `BURST` more slots than pods: while slots are left out, others are free.
+ */
 function arrange({ set, pods }: Observed): { slots: Slot[]; condemned: Pod[] } {
   const start = startOrdinal(set);
   const replicas = set.spec?.replicas ?? 1;
-  const slots: Slot[] = Array.from({ length: replicas }, (_, i) => ({ ordinal: start + i, pod: undefined }));
+  const length = Math.min(replicas, pods.length + BURST);
+  const slots: Slot[] = Array.from({ length }, (_, i) => ({ ordinal: start + i, pod: undefined }));
   const condemned: { ordinal: number; pod: Pod }[] = [];
   for (const pod of pods) {
     const ordinal = ordinalOf(set, pod);
     if (ordinal === undefined) continue;
     const slot = slots[ordinal - start];
-    if (slot === undefined) condemned.push({ ordinal, pod });
-    else slot.pod = pod;
+    if (slot !== undefined) slot.pod = pod;
+    else if (ordinal < start || ordinal >= start + replicas) condemned.push({ ordinal, pod });
   }
   return { slots, condemned: condemned.toSorted((a, b) => b.ordinal - a.ordinal).map(({ pod }) => pod) };
 }
@@ -74,6 +81,7 @@ function planInParallel(observed: Observed, slots: Slot[], condemned: Pod[]): St
   const deletes = [...ended, ...condemned].filter((pod) => !isTerminating(pod));
   const creates = slots
     .filter(({ pod }) => pod === undefined)
+    .slice(0, BURST)
     .map(({ ordinal }) => podToCreate(observed, ordinal));
   if (creates.length + deletes.length > 0) return { creates, deletes };
   return planUpdate(observed, slots);

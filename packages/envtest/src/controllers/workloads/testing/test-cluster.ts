@@ -58,7 +58,7 @@ export class TestCluster {
     });
     const path = join(directory, 'kubeconfig');
     server.writeAdminKubeconfig(path);
-    const client = new KubeClient(await loadConfig({ path, env: {} }));
+    const client = new KubeClient(await loadConfig({ path, env: {} }), { deadlineMs: PATIENCE_MS });
     const informers = new Informers(client);
     const recorders: EventRecorder[] = [];
     const recorderFor = (component: string): EventRecorder => {
@@ -140,10 +140,13 @@ export class TestCluster {
   async eventually<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
     const end = performance.now() + PATIENCE_MS;
     for (;;) {
+      const started = performance.now();
       const answer = await look();
       if (answer !== undefined && answer !== false) return answer;
-      if (performance.now() > end) throw new Error(`${what}: not seen within ${PATIENCE_MS} ms`);
-      await sleep(10);
+      const now = performance.now();
+      if (now > end) throw new Error(`${what}: not seen within ${PATIENCE_MS} ms`);
+      // The server and the controllers run in this process: looking without a pause would keep them from their work.
+      await sleep(Math.max(10, 2 * (now - started)));
     }
   }
 

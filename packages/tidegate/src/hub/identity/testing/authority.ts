@@ -86,3 +86,9 @@ export class TokenAuthority {
     return { ...review, status: { authenticated: true, user, audiences } };
   }
 }
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+
+/** The same token with another last character, which lenient decoders read as the same bytes. */
+export const otherSpelling = (token: string): string =>
+  `${token.slice(0, -1)}${ALPHABET[ALPHABET.indexOf(token.at(-1) ?? '') ^ 1]}`;

@@ -8,6 +8,7 @@
 -- no bare LF. One case cannot be seen: a bare LF after exactly one space, whose place the NUL takes.
 local check_connection = require "tidegate.connection"
 local check_lines = require "tidegate.lines"
+local clear_proxy_headers = require "tidegate.proxy_headers"
 local ffi = require "ffi"
 local get_request = require "resty.core.base".get_request
 local settings = require "tidegate.settings"
@@ -22,9 +23,13 @@ local truncated = ffi.new "int[1]"
 local method, method_length = ffi.new "unsigned char *[1]", ffi.new "size_t[1]"
 
 -- A plain head with this number of headers, as it is in the buffer. It has nothing that must be looked at more closely:
--- names that nginx ignores, spaces at the end of a line, an upgrade, or unusual options of the connection.
+-- names that nginx ignores, spaces at the end of a line, an upgrade, unusual options of the connection, or headers that only
+-- proxies may set. Those that the configuration of nginx replaces do not count: load balancers send them with each request.
 local FIRST_LINE = [=[\A[A-Z-]++ /[\x21\x22\x24-\x7e]*+ HTTP/1\.[01]\r\n]=]
-local HEADER = [=[(?!(?i)upgrade\x00|connection\x00(?! ?(?:keep-alive|close)\x00))[A-Za-z0-9-]++\x00[\t\x20-\x7e\x80-\xff]*+\x00\n]=]
+local REPLACED = [=[(?!x-forwarded-(?:for|host|port|proto)\x00)]=]
+local UNUSUAL = [=[upgrade\x00|connection\x00(?! ?(?:keep-alive|close)\x00)|]=]
+  .. REPLACED .. "(?:" .. table.concat(settings.proxy_header_prefixes, "|") .. ")"
+local HEADER = "(?!(?i)" .. UNUSUAL .. [=[)[A-Za-z0-9-]++\x00[\t\x20-\x7e\x80-\xff]*+\x00\n]=]
 local PLAIN = {}
 for count = 0, MAX_HEADERS do
   PLAIN[count] = FIRST_LINE .. "(?:" .. HEADER .. "){" .. count .. [[}\r\n\z]]
@@ -53,5 +58,9 @@ return function()
   if count > 0 and is_plain(request, count, length) then
     return nil
   end
-  return check_lines(raw_header(), headers, count) or check_connection()
+  local refusal = check_lines(raw_header(), headers, count) or check_connection()
+  if not refusal then
+    clear_proxy_headers()
+  end
+  return refusal
 end

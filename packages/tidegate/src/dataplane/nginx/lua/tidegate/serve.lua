@@ -2,6 +2,7 @@
 local answer = require "tidegate.answer"
 local body = require "tidegate.body"
 local check_head = require "tidegate.head"
+local clear_proxy_headers = require "tidegate.proxy_headers"
 local context = require "tidegate.context"
 local match = require "tidegate.match"
 local metrics = require "tidegate.metrics"
@@ -50,7 +51,10 @@ local function status_of_head(secure)
   if not METHODS[get_method()] then
     return 400
   end
-  return (not secure or var.http2 == "") and check_head()
+  if not secure or var.http2 == "" then
+    return check_head()
+  end
+  return not clear_proxy_headers() and 431
 end
 
 return function(secure)
@@ -87,6 +91,7 @@ return function(secure)
     return answer(503)
   end
   if upstream.protocol == "grpc" then
+    clear_proxy_headers()
     return ngx.exec("@grpc")
   end
   return body.check(route, upstream)

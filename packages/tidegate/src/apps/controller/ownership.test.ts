@@ -1,0 +1,38 @@
+import type { KubeObject } from '@tidegate/kube';
+import { describe, expect, it } from 'vitest';
+import { APPS_FIELD_MANAGER } from '../../api/index.ts';
+import { isCreatedBy, type Recorded } from './ownership.ts';
+
+const CREATED = '2026-06-01T00:00:00Z';
+
+/** A ConfigMap that our field manager has applied at this time. */
+const configMap = (uid: string, appliedAt = CREATED): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: {
+    name: 'menu',
+    uid,
+    creationTimestamp: CREATED,
+    managedFields: [{ manager: APPS_FIELD_MANAGER, operation: 'Apply', time: appliedAt }],
+  },
+});
+const recorded = (uid: string | undefined, isPending = false): Recorded =>
+  ({ identifier: { name: 'menu', ...(uid !== undefined && { uid }) }, isPending }) as Recorded;
+
+describe('an object was created by an application', () => {
+  it('if the status has its UID', () => {
+    expect(isCreatedBy(configMap('a'), recorded('a'))).toBe(true);
+  });
+
+  it('not if the status has no entry, or the UID of another object of the same name', () => {
+    expect(isCreatedBy(configMap('a'), undefined)).toBe(false);
+    expect(isCreatedBy(configMap('a'), recorded('b'))).toBe(false);
+    expect(isCreatedBy(configMap('a'), recorded('b', true))).toBe(false);
+    expect(isCreatedBy(configMap('a'), recorded(undefined))).toBe(false);
+  });
+
+  it('if the entry is pending, and our apply created it', () => {
+    expect(isCreatedBy(configMap('a'), recorded(undefined, true))).toBe(true);
+    expect(isCreatedBy(configMap('a', '2026-06-01T00:01:00Z'), recorded(undefined, true))).toBe(false);
+  });
+});
