@@ -2,9 +2,8 @@
 import type { KubeObject } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/cluster.ts';
-import { Kubectl } from '../support/kubectl.ts';
 import { PROGRAM } from '../support/repository.ts';
-import { ControlPlane, SERVER_ADDRESS, SERVER_URL } from './support/control-plane.ts';
+import { ControlPlane, SERVER_ADDRESS } from './support/control-plane.ts';
 import { createNode } from './support/objects.ts';
 import { Program } from './support/program.ts';
 
@@ -75,18 +74,8 @@ describe('on Kubernetes 1.20, the manager', () => {
     );
   });
 
-  it('protects the pool of a node, as far as it is asked', async () => {
-    await createNode(cloud.kubectl, 'node-a');
-    const identity = cloud.credentials.client('system:node:node-a', 'system:nodes');
-    const kubeconfig = cloud.credentials.kubeconfig('node-a', SERVER_URL, identity);
-    const node = new Kubectl(kubeconfig, cloud.namespace.wrapper);
-    await expect(node.run('label node node-a apps.openyurt.io/desired-nodepool=shop')).rejects.toThrow(
-      'it decides to which pool the node belongs',
-    );
-    await node.run('label node node-a disk=fast');
-  });
-
   it('creates Services and workloads whose ports have no protocol', async () => {
+    await createNode(cloud.kubectl, 'node-a');
     await apply({
       apiVersion: 'apps.kubeedge.io/v1alpha1',
       kind: 'NodeGroup',
