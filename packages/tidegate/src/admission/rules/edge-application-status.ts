@@ -49,11 +49,16 @@ export const edgeApplicationStatusRule = (permissions: PermissionSources): Admis
 /** The entries with which the manager would delete more than before. */
 function addedObjects(now: EdgeApplication | null, before: EdgeApplication | null): Recorded[] {
   const known = before ? recordedObjects(before) : new Map<string, Recorded>();
-  const added = [...(now ? recordedObjects(now) : [])].filter(([identity, { identifier, isPending }]) => {
+  // A pending or failed entry stands for an object whose UID is not known yet.
+  const standsForNew = ({ isPending, hasFailed }: Recorded): boolean => isPending || hasFailed;
+  const added = [...(now ? recordedObjects(now) : [])].filter(([identity, entry]) => {
     const old = known.get(identity);
-    // A pending entry stands for an object whose UID is not known yet.
-    const proves = identifier.uid !== undefined || isPending;
-    return proves && (old?.identifier.uid !== identifier.uid || old?.isPending !== isPending);
+    if (entry.identifier.uid === undefined && !standsForNew(entry)) return false;
+    return (
+      old === undefined ||
+      old.identifier.uid !== entry.identifier.uid ||
+      standsForNew(old) !== standsForNew(entry)
+    );
   });
   return added.map(([, recorded]) => recorded);
 }

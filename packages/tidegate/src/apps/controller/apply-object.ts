@@ -17,7 +17,7 @@ import type { AppliedCache } from './applied-cache.ts';
 import { availabilityOf } from './availability.ts';
 import type { Children } from './children.ts';
 import { isBornFromApply, isCreatedBy, isOwnedBy, type Recorded, refusal, withOwner } from './ownership.ts';
-import type { Outcome } from './status.ts';
+import { APPLY_FAILED, type Outcome } from './status.ts';
 
 /** What applying an object needs. */
 export interface ApplyTools {
@@ -74,7 +74,7 @@ export async function applyObject(
     if (isNotFound(error)) client.discovery.invalidate();
     const hint =
       isForbidden(error) && identifier.namespace !== undefined ? `; ${grant(identifier.namespace)}` : '';
-    return { identifier, available: false, reason: 'ApplyFailed', message: error.message + hint };
+    return { identifier, available: false, reason: APPLY_FAILED, message: error.message + hint };
   }
 }
 

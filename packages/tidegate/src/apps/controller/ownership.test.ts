@@ -16,8 +16,8 @@ const configMap = (uid: string, appliedAt = CREATED): KubeObject => ({
     managedFields: [{ manager: APPS_FIELD_MANAGER, operation: 'Apply', time: appliedAt }],
   },
 });
-const recorded = (uid: string | undefined, isPending = false): Recorded =>
-  ({ identifier: { name: 'menu', ...(uid !== undefined && { uid }) }, isPending }) as Recorded;
+const recorded = (uid: string | undefined, isPending = false, hasFailed = false): Recorded =>
+  ({ identifier: { name: 'menu', ...(uid !== undefined && { uid }) }, isPending, hasFailed }) as Recorded;
 
 describe('an object was created by an application', () => {
   it('if the status has its UID', () => {
@@ -34,5 +34,10 @@ describe('an object was created by an application', () => {
   it('if the entry is pending, and our apply created it', () => {
     expect(isCreatedBy(configMap('a'), recorded(undefined, true))).toBe(true);
     expect(isCreatedBy(configMap('a', '2026-06-01T00:01:00Z'), recorded(undefined, true))).toBe(false);
+  });
+
+  it('if its last recorded apply failed, and a later apply of ours created it', () => {
+    expect(isCreatedBy(configMap('a'), recorded(undefined, false, true))).toBe(true);
+    expect(isCreatedBy(configMap('a', '2026-06-01T00:01:00Z'), recorded(undefined, false, true))).toBe(false);
   });
 });

@@ -35,6 +35,8 @@ export interface Recorded {
   readonly identifier: ResourceIdentifier;
   /** The object did not exist, and was about to be created. */
   readonly isPending: boolean;
+  /** The last apply failed. A later one may have created the object: its UID is in the status only some time later. */
+  readonly hasFailed: boolean;
 }
 
 /**
@@ -48,7 +50,8 @@ export interface Recorded {
 export function isCreatedBy({ metadata }: KubeObject, recorded: Recorded | undefined): boolean {
   if (recorded === undefined) return false;
   const { uid } = recorded.identifier;
-  return uid === undefined ? recorded.isPending && isBornFromApply(metadata) : uid === metadata.uid;
+  if (uid !== undefined) return uid === metadata.uid;
+  return (recorded.isPending || recorded.hasFailed) && isBornFromApply(metadata);
 }
 
 /** The two times of one creation can differ by this: they have a resolution of one second, and ours is set first. */

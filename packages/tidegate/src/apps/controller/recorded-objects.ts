@@ -9,7 +9,7 @@ import {
 import { EDITION_LABEL, type EdgeApplication, type ResourceIdentifier } from '../../api/index.ts';
 import type { Children } from './children.ts';
 import { isOwnedBy, type Recorded } from './ownership.ts';
-import { identityOfIdentifier, nameOf, type Outcome, PENDING } from './status.ts';
+import { APPLY_FAILED, identityOfIdentifier, nameOf, type Outcome, PENDING } from './status.ts';
 
 /** Lists every object that the application may have created. The status lists objects before they are created. */
 export function recordedObjects({ status }: EdgeApplication): Map<string, Recorded> {
@@ -17,10 +17,13 @@ export function recordedObjects({ status }: EdgeApplication): Map<string, Record
     ({ identifier: { resource, name } }) => resource !== undefined && name !== undefined,
   );
   return new Map(
-    made.map(({ identifier, conditions }) => [
-      identityOfIdentifier(identifier),
-      { identifier, isPending: conditions?.some(({ reason }) => reason === PENDING) ?? false },
-    ]),
+    made.map(({ identifier, conditions = [] }) => {
+      const has = (wanted: string): boolean => conditions.some(({ reason }) => reason === wanted);
+      return [
+        identityOfIdentifier(identifier),
+        { identifier, isPending: has(PENDING), hasFailed: has(APPLY_FAILED) },
+      ];
+    }),
   );
 }
 

@@ -65,6 +65,8 @@ export function statusOf(
 
 /** The reason of objects that do not exist yet and are about to be created. */
 export const PENDING = 'Pending';
+/** The reason of an object that the API server did not accept. */
+export const APPLY_FAILED = 'ApplyFailed';
 
 /** An object that is about to be applied for the first time. */
 export interface NewObject {
@@ -142,7 +144,7 @@ function readiness({ outcomes, errors, missing }: Findings): Readiness {
 
 /** Reasons of failures, which usually need an action of the user. */
 export const FAILURES: ReadonlySet<string> = new Set([
-  'ApplyFailed',
+  APPLY_FAILED,
   'Refused',
   'ProgressDeadlineExceeded',
   'JobFailed',
