@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { Command } from 'commander';
 import type { CheckReport, Finding } from '../check/index.ts';
 import { DEFAULT_NAMESPACE, readChart } from '../install/index.ts';
@@ -6,7 +5,7 @@ import { ask } from './ask.ts';
 import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
 import { outputOption } from './options.ts';
 import { packageFile } from './package-files.ts';
-import { fail, untilStopped } from './process.ts';
+import { fail, stopSignal } from './process.ts';
 
 interface Options extends ClusterFlags {
   namespace: string;
@@ -35,10 +34,7 @@ Examples:
 }
 
 async function run(options: Options): Promise<void> {
-  const stop = new AbortController();
-  // Many requests at the same time listen to it.
-  setMaxListeners(0, stop.signal);
-  void untilStopped().then(() => stop.abort());
+  const signal = stopSignal();
   try {
     const { checksFor, hasErrors, runChecks } = await import('../check/index.ts');
     await withClient(options, async (client) => {
@@ -48,7 +44,7 @@ async function run(options: Options): Promise<void> {
         chart: readChart(packageFile('deploy/chart')),
         now: Date.now,
         ask,
-        signal: stop.signal,
+        signal,
       };
       const print = (report: CheckReport): void => {
         if (options.output !== 'json') console.log(reportText(report));

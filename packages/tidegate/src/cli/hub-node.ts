@@ -9,7 +9,7 @@ import { HUB_VERSION_ANNOTATION } from '../api/index.ts';
 import { enroll, type Layout, layoutIn, planEnrollment, withdraw } from '../enroll/index.ts';
 import { parseDuration } from './options.ts';
 import { packageFile, packageVersion } from './package-files.ts';
-import { CommandError, fail, untilStopped } from './process.ts';
+import { CommandError, fail, stopSignal } from './process.ts';
 import { Progress } from './progress.ts';
 
 interface NodeFlags {
@@ -84,8 +84,7 @@ const withNodeOptions = (command: Command): Command =>
 const LISTENERS = { bindAddress: '127.0.0.1', hubAddress: '169.254.2.1', httpPort: 10261, httpsPort: 10268 };
 
 async function runInstall(options: InstallFlags): Promise<void> {
-  const stop = new AbortController();
-  void untilStopped().then(() => stop.abort());
+  const signal = stopSignal();
   const progress = new Progress(process.stderr);
   try {
     const layout = layoutOf(options);
@@ -105,7 +104,7 @@ async function runInstall(options: InstallFlags): Promise<void> {
       hubProblem: () => hubProblem(options.adminUrl),
       timeoutMs: options.timeout,
       clock: systemClock,
-      signal: stop.signal,
+      signal,
       onStep: progress.step,
     });
     progress.end();
@@ -114,7 +113,7 @@ async function runInstall(options: InstallFlags): Promise<void> {
     );
   } catch (error) {
     progress.end();
-    fail(stop.signal.aborted ? new CommandError('interrupted; run the command again to continue') : error);
+    fail(signal.aborted ? new CommandError('interrupted; run the command again to continue') : error);
   }
 }
 

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { systemClock } from '@tidegate/kube';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
@@ -16,7 +15,7 @@ import {
 import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
 import { parseDuration } from './options.ts';
 import { packageFile } from './package-files.ts';
-import { CommandError, fail, untilStopped } from './process.ts';
+import { CommandError, fail, stopSignal } from './process.ts';
 import { Progress } from './progress.ts';
 
 interface Options extends ClusterFlags {
@@ -83,10 +82,7 @@ const withOptions = (command: Command): Command =>
     );
 
 async function run(options: Options, upgrade: boolean): Promise<void> {
-  const stop = new AbortController();
-  // Many requests at the same time listen to it.
-  setMaxListeners(0, stop.signal);
-  void untilStopped().then(() => stop.abort());
+  const signal = stopSignal();
   const progress = new Progress(process.stderr);
   try {
     await withClient(options, async (client, { server }) => {
@@ -100,7 +96,7 @@ async function run(options: Options, upgrade: boolean): Promise<void> {
         resetValues: options.resetValues === true,
         forceConflicts: options.forceConflicts === true,
         upgrade,
-        signal: stop.signal,
+        signal,
       });
       progress.end();
       for (const line of planText(prepared)) console.error(line);
@@ -113,7 +109,7 @@ async function run(options: Options, upgrade: boolean): Promise<void> {
         return;
       }
       const { plan, values, inventory } = prepared;
-      const work = { clock: systemClock, signal: stop.signal, onStep: progress.step };
+      const work = { clock: systemClock, signal, onStep: progress.step };
       await applyPlan(client, plan, { namespace, version: chart.version, values, inventory, ...work });
       if (options.wait) await untilReady(client, { namespace, timeoutMs: options.timeout, ...work });
       progress.end();
@@ -121,7 +117,7 @@ async function run(options: Options, upgrade: boolean): Promise<void> {
     });
   } catch (error) {
     progress.end();
-    fail(stop.signal.aborted ? new CommandError('interrupted; run the command again to continue') : error);
+    fail(signal.aborted ? new CommandError('interrupted; run the command again to continue') : error);
   }
 }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { dirname, join } from 'node:path';
 import { diskFailure, isDiskErrno } from '@tidegate/disk';
 
@@ -26,6 +27,14 @@ export function untilStopped(): Promise<void> {
     process.on('SIGINT', stop);
     process.on('SIGTERM', stop);
   });
+}
+
+/** Is aborted on the first SIGINT or SIGTERM. Many requests at the same time can listen to it. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  void untilStopped().then(() => stop.abort());
+  return stop.signal;
 }
 
 /** Prints the error and sets exit status 1. The stack trace is printed for unexpected errors only. */

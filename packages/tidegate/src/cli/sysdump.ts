@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { quotePath } from '@tidegate/disk';
@@ -7,7 +6,7 @@ import { DEFAULT_NAMESPACE, readChart } from '../install/index.ts';
 import { ask } from './ask.ts';
 import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
 import { packageFile, packageVersion } from './package-files.ts';
-import { fail, untilStopped } from './process.ts';
+import { fail, stopSignal } from './process.ts';
 
 interface Options extends ClusterFlags {
   namespace: string;
@@ -36,9 +35,7 @@ Example:
 }
 
 async function run(options: Options): Promise<void> {
-  const stop = new AbortController();
-  setMaxListeners(0, stop.signal);
-  void untilStopped().then(() => stop.abort());
+  const signal = stopSignal();
   try {
     const { collect } = await import('../sysdump/index.ts');
     const time = new Date().toISOString().replace(/[:.]/g, '-');
@@ -58,7 +55,7 @@ async function run(options: Options): Promise<void> {
           chart: readChart(packageFile('deploy/chart')),
           now: Date.now,
           ask,
-          signal: stop.signal,
+          signal,
         },
         packageVersion(),
         write,

@@ -14,7 +14,7 @@ import {
 import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
 import { parseDuration } from './options.ts';
 import { packageFile } from './package-files.ts';
-import { CommandError, fail, untilStopped } from './process.ts';
+import { CommandError, fail, stopSignal } from './process.ts';
 import { Progress } from './progress.ts';
 
 interface Options extends ClusterFlags {
@@ -45,8 +45,7 @@ export function uninstallCommand(): Command {
 }
 
 async function run(options: Options): Promise<void> {
-  const stop = new AbortController();
-  void untilStopped().then(() => stop.abort());
+  const signal = stopSignal();
   const progress = new Progress(process.stderr);
   const { namespace, keepCrds = false } = options;
   try {
@@ -56,8 +55,8 @@ async function run(options: Options): Promise<void> {
         progress.note(
           `no record of an installation in namespace ${namespace}; the objects of this version are removed`,
         );
-      for (const line of lossesText(await customObjects(client, stop.signal), keepCrds)) console.error(line);
-      const hubs = await nodesWithHub(client, stop.signal);
+      for (const line of lossesText(await customObjects(client, signal), keepCrds)) console.error(line);
+      const hubs = await nodesWithHub(client, signal);
       if (hubs.length > 0 && !options.force)
         throw new CommandError(
           `nothing was removed: these nodes use a hub, which needs permissions that would be deleted: ${hubs.join(', ')}. Run tidegate hub uninstall on each of them first, or use --force`,
@@ -72,7 +71,7 @@ async function run(options: Options): Promise<void> {
         keepCrds,
         timeoutMs: options.timeout,
         clock: systemClock,
-        signal: stop.signal,
+        signal,
         onStep: progress.step,
         onNote: progress.note,
       });
@@ -81,6 +80,6 @@ async function run(options: Options): Promise<void> {
     });
   } catch (error) {
     progress.end();
-    fail(stop.signal.aborted ? new CommandError('interrupted; run the command again to continue') : error);
+    fail(signal.aborted ? new CommandError('interrupted; run the command again to continue') : error);
   }
 }
