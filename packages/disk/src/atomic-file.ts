@@ -23,7 +23,10 @@ export function writeFileAtomically(path: string, text: string, mode: number): v
 }
 
 function writeSynced(path: string, bytes: Buffer, mode: number): void {
-  const file = openSync(path, 'w', mode);
+  // A file of a run that was killed keeps its mode, and in a directory that others can write to, it may be a link. Only a
+  // new file has the mode and the place that it should have.
+  rmSync(path, { force: true });
+  const file = openSync(path, 'wx', mode);
   try {
     // A disk with little space left writes a part, and reports the error only when the rest is written.
     for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);

@@ -86,6 +86,7 @@ export {
   isTooLargeResourceVersion,
   isTooManyRequests,
   isUnauthorized,
+  isUnknownField,
   statusOf,
 } from './client/errors.ts';
 export {
@@ -124,6 +125,8 @@ export {
   type ReconcileResult,
   TerminalError,
 } from './controller/controller.ts';
+export { type FinalizingOptions, finalizing } from './controller/finalizing.ts';
+export { type ServiceEndpoint, ServiceEndpoints } from './controller/service-endpoints.ts';
 export { EventRecorder } from './events/recorder.ts';
 export { type ConnectionState, pause } from './informer/connection-state.ts';
 // Informers
@@ -155,7 +158,7 @@ export {
   SelectorError,
 } from './selectors/index.ts';
 // Writes
-export { Applier } from './writes/apply.ts';
+export { Applier, withoutField } from './writes/apply.ts';
 export {
   type ConditionUpdate,
   getCondition,

@@ -89,8 +89,8 @@ function decodeSegment(segment: string): string {
 
 /** Whether a list request asks for a watch. */
 export const isWatch = (query: URLSearchParams): boolean => {
-  const watch = query.get('watch');
-  return watch !== null && watch !== '0' && watch !== 'false';
+  const watch = query.get('watch')?.toLowerCase();
+  return watch !== undefined && watch !== '0' && watch !== 'false';
 };
 
 function verbOf(method: string, named: boolean, watch: boolean): Verb {

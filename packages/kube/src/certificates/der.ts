@@ -4,7 +4,7 @@
  * server.
  */
 
-const TAG = {
+export const TAG = {
   boolean: 0x01,
   integer: 0x02,
   bitString: 0x03,
@@ -99,6 +99,13 @@ export class DerElement {
     return found;
   }
 
+  /** The children, if the element has this tag and so many of them. */
+  exactly(tag: number, least: number, most = least): DerElement[] {
+    const found = this.tag === tag ? this.children() : [];
+    if (this.tag === tag && found.length >= least && found.length <= most) return found;
+    throw new Error('asn1: structure error: an element has another type or number of parts than expected');
+  }
+
   is(encoded: Buffer): boolean {
     return this.raw.equals(encoded);
   }
@@ -110,18 +117,27 @@ export class DerElement {
   }
 }
 
+/** Reads an element that must be all of the bytes. */
+export function readWholeDer(bytes: Buffer): DerElement {
+  const element = readDer(bytes);
+  if (element.raw.length !== bytes.length) throw new Error('asn1: syntax error: trailing data');
+  return element;
+}
+
 /** Reads the first element and ignores what follows it. */
 export function readDer(bytes: Buffer): DerElement {
   const tag = bytes[0];
   let length = bytes[1];
   if (tag === undefined || length === undefined)
     throw new Error('asn1: syntax error: truncated tag or length');
+  if ((tag & 0x1f) === 0x1f) throw new Error('asn1: syntax error: tag of more than one byte');
   let start = 2;
   if (length >= 0x80) {
     const count = length & 0x7f;
     if (count === 0 || count > 4 || bytes.length < 2 + count)
       throw new Error('asn1: syntax error: bad length');
     length = bytes.readUIntBE(2, count);
+    if (length < 0x80 || bytes[2] === 0) throw new Error('asn1: structure error: non-minimal length');
     start += count;
   }
   const end = start + length;

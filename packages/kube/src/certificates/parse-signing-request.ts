@@ -2,7 +2,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { isIP, SocketAddress } from 'node:net';
 import * as der from './der.ts';
-import { EXTENSION_REQUEST, parseName, SUBJECT_ALT_NAME, type Subject } from './x509.ts';
+import { countCommonNames, EXTENSION_REQUEST, parseName, SUBJECT_ALT_NAME, type Subject } from './x509.ts';
 
 /** The content of a signing request. */
 export interface ParsedSigningRequest {
@@ -42,29 +42,54 @@ const HASHES = new Map<string, string | null>(
 /**
  * Parses `spec.request` (base64-encoded PEM), and checks the signature, which proves that the requester has the
  * private key. Throws an error with the message that kube-apiserver shows after `spec.request: Invalid value`.
+ *
+ * The program that approves a request and the program that signs it must read the same names. PEM and ASN.1 parsers differ
+ * in what they skip, so this one skips nothing: it refuses everything but one PEM block without headers, and elements with
+ * other parts than the standard has, although kube-apiserver accepts some of them.
  */
 export function parseSigningRequest(base64: string): ParsedSigningRequest {
-  const pem = Buffer.from(base64, 'base64').toString('latin1');
-  const block = /-----BEGIN ([A-Z0-9 ]+)-----\s+([A-Za-z0-9+/=\s]+?)\s*-----END \1-----/.exec(pem);
-  if (block?.[1] !== 'CERTIFICATE REQUEST') throw new Error('PEM block type must be CERTIFICATE REQUEST');
-  const bytes = Buffer.from(block[2]!, 'base64');
-  const [info, algorithm, signature] = der.readDer(bytes).children();
-  if (info === undefined || algorithm === undefined || signature === undefined) {
-    throw new Error('asn1: structure error: sequence truncated');
-  }
-  const [, subject, key, attributes] = info.children();
-  if (subject === undefined || key === undefined)
-    throw new Error('asn1: structure error: sequence truncated');
+  const request = der.readWholeDer(readPem(Buffer.from(base64, 'base64').toString('latin1')));
+  const [info, algorithm, signature] = request.exactly(der.TAG.sequence, 3) as Triple;
+  const [, subject, key, attributes] = info.exactly(der.TAG.sequence, 4) as Quadruple;
   const publicKey = createPublicKey({ key: key.raw, type: 'spki', format: 'der' });
   checkSignature(info.raw, algorithm, signature, publicKey);
-  const altNames = attributes === undefined ? undefined : findAltNames(attributes);
+  const altNames = findAltNames(attributes);
   return {
-    subject: parseName(subject),
+    subject: readSubject(subject),
     rawSubject: subject.raw,
     rawAltNames: altNames?.raw,
     publicKey,
     altNames: readAltNames(altNames),
   };
+}
+
+type Pair = [der.DerElement, der.DerElement];
+type Triple = [...Pair, der.DerElement];
+type Quadruple = [...Triple, der.DerElement];
+
+const LABEL = 'CERTIFICATE REQUEST';
+const PEM = new RegExp(
+  `^-----BEGIN ${LABEL}-----\\r?\\n((?:[A-Za-z0-9+/=]+\\r?\\n)+)-----END ${LABEL}-----\\s*$`,
+);
+
+/** The bytes of the only block. Some parsers skip blocks that they cannot read, and take the next. */
+function readPem(text: string): Buffer {
+  if (!text.includes(`-----BEGIN ${LABEL}-----`)) throw new Error(`PEM block type must be ${LABEL}`);
+  const [, body = ''] = PEM.exec(text) ?? [];
+  const encoded = body.replaceAll(/\s/g, '');
+  const bytes = Buffer.from(encoded, 'base64');
+  if (bytes.length === 0 || bytes.toString('base64') !== encoded)
+    throw new Error(
+      'must be exactly one PEM block with valid base64, without headers and without text around it',
+    );
+  return bytes;
+}
+
+/** Programs differ in which of several common names they use. */
+function readSubject(element: der.DerElement): Subject {
+  const subject = parseName(element);
+  if (countCommonNames(element) > 1) throw new Error('the subject has more than one common name');
+  return subject;
 }
 
 function checkSignature(
@@ -87,12 +112,13 @@ function checkSignature(
 /** attributes -> extensionRequest -> the extensions -> subjectAltName -> its names. */
 function findAltNames(attributes: der.DerElement): der.DerElement | undefined {
   const found: der.DerElement[] = [];
-  for (const attribute of attributes.children()) {
-    const [type, values] = attribute.children();
-    if (type === undefined || values === undefined || !type.is(der.oid(EXTENSION_REQUEST))) continue;
-    for (const extension of values.child(0).children()) {
-      const parts = extension.children();
-      if (parts[0]?.is(der.oid(SUBJECT_ALT_NAME))) found.push(der.readDer(parts.at(-1)!.content));
+  for (const attribute of attributes.exactly(CONTEXT_0, 0, MOST_PARTS)) {
+    const [type, values] = attribute.exactly(der.TAG.sequence, 2) as Pair;
+    if (!type.is(der.oid(EXTENSION_REQUEST))) continue;
+    const [extensions] = values.exactly(der.TAG.set, 1) as [der.DerElement];
+    for (const extension of extensions.exactly(der.TAG.sequence, 0, MOST_PARTS)) {
+      const value = extensionValue(extension, der.oid(SUBJECT_ALT_NAME));
+      if (value !== undefined) found.push(der.readWholeDer(value));
     }
   }
   // If an extension appears twice, the approver and the signer might not look at the same one.
@@ -100,9 +126,23 @@ function findAltNames(attributes: der.DerElement): der.DerElement | undefined {
   return found[0];
 }
 
+const CONTEXT_0 = 0xa0;
+const MOST_PARTS = 10_000;
+
+/** The value of an extension; undefined for an extension of another type. */
+function extensionValue(extension: der.DerElement, type: Buffer): Buffer | undefined {
+  const parts = extension.exactly(der.TAG.sequence, 2, 3);
+  const [id, critical, value = critical] = parts;
+  if (parts.length === 3 && critical?.tag !== der.TAG.boolean)
+    throw new Error('x509: an extension of the certificate request is malformed');
+  if (value?.tag !== der.TAG.octetString)
+    throw new Error('x509: an extension of the certificate request is malformed');
+  return id?.is(type) ? value.content : undefined;
+}
+
 function readAltNames(altNames: der.DerElement | undefined): AltNames {
   const names: AltNames = { dns: [], ip: [], email: [], uri: [], others: 0 };
-  for (const { tag, content } of altNames?.children() ?? []) {
+  for (const { tag, content } of altNames?.exactly(der.TAG.sequence, 0, MOST_PARTS) ?? []) {
     if (tag === 0x81) names.email.push(content.toString('latin1'));
     else if (tag === 0x82) names.dns.push(content.toString('latin1'));
     else if (tag === 0x86) names.uri.push(content.toString('latin1'));

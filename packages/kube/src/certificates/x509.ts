@@ -37,6 +37,12 @@ export function parseName(element: der.DerElement): Subject {
   return subject;
 }
 
+export function countCommonNames(name: der.DerElement): number {
+  const commonName = der.oid(COMMON_NAME);
+  const attributes = name.children().flatMap((relative) => relative.children());
+  return attributes.filter((attribute) => attribute.children()[0]?.is(commonName)).length;
+}
+
 export const encodePublicKey = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
 
 export function encodeExtension(id: string, value: Buffer, critical = false): Buffer {

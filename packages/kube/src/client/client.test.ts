@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterConfig, Credential } from '../config/cluster.ts';
@@ -141,6 +142,11 @@ describe('client', () => {
     expect(pathOf(WIDGETS, {})).toBe('/apis/example.com/v1/widgets');
     expect(() => pathOf(NODES, { name: '' })).toThrow('cannot be the name');
     expect(() => pathOf(NODES, { name: '..' })).toThrow('cannot be the name');
+    // Clients resolve dot segments: this would be the path of the Namespace `victim`.
+    const up = { group: '', version: 'v1', resource: '..', namespaced: true };
+    expect(() => pathOf(up, { namespace: 'mine', name: 'victim' })).toThrow('cannot be a part of a path');
+    expect(() => pathOf({ ...WIDGETS, version: '..' })).toThrow('cannot be a part of a path');
+    expect(() => pathOf({ ...WIDGETS, namespaced: true }, { namespace: '.' })).toThrow('a part of a path');
     expect(() => pathOf(WIDGETS, { name: 'w' })).toThrow('a namespace is required');
   });
 
@@ -170,6 +176,20 @@ describe('client', () => {
     const failed = failure(connect({}, { clock, maxRetries: 2 }).list(WIDGETS));
     await advanceUntil(clock, () => server.requests.length === 3);
     expect(isTooManyRequests(await failed)).toBe(true);
+  });
+
+  it('rejects with the error of the server if its deadline would pass while it waits', async () => {
+    server.failNext({ code: 503, headers: { 'retry-after': '5' }, body: 'disconnected' });
+    const failed = failure(connect().get(NODES, { name: 'n' }, { deadlineMs: 5_000 }));
+    expect(await failed).toMatchObject({ code: 503, message: 'disconnected' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('rejects a watch with the error of the server if it would wait longer than the deadline', async () => {
+    server.failNext({ code: 503, headers: { 'retry-after': '30' }, body: 'disconnected' });
+    const client = connect({}, { deadlineMs: 20_000 });
+    const watching = client.watch(WIDGETS, { resourceVersion: '1' });
+    expect(await failure(watching)).toMatchObject({ code: 503, message: 'disconnected' });
   });
 
   it('does not retry final errors, or a write that may have been carried out', async () => {
@@ -226,6 +246,24 @@ describe('client', () => {
       return true;
     };
     await expect(connect().get(NODES, { name: 'n' }, { signal: stop.signal })).rejects.toThrow('enough');
+  });
+
+  it('rejects at once if it is aborted while it connects', async () => {
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => sockets.push(socket.on('error', () => {})));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const stop = new AbortController();
+    const { port } = silent.address() as AddressInfo;
+    const reading = failure(
+      connect({ server: `https://127.0.0.1:${port}` }).get(NODES, { name: 'n' }, { signal: stop.signal }),
+    );
+    await expect.poll(() => sockets.length).toBe(1);
+    stop.abort(new Error('enough'));
+    // It does not wait until the attempt to connect is given up.
+    const soon = new Promise((resolve) => setImmediate(resolve, 'still connecting'));
+    expect(await Promise.race([reading, soon])).toMatchObject({ message: 'enough' });
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => silent.close(resolve));
   });
 
   it('reports the address that it could not connect to', async () => {

@@ -97,6 +97,10 @@ export const isNamespaceTerminating = (error: unknown): boolean =>
 export const isServerUnavailable = (error: unknown): boolean =>
   error instanceof ApiStatusError && error.code >= 500;
 
+/** Whether server-side apply was refused because the kind has no such field in this version of the server. */
+export const isUnknownField = (error: unknown, field: string): boolean =>
+  error instanceof ApiStatusError && error.message.includes(`.${field}: field not declared in schema`);
+
 /** Returns a Status for any body of a failed request. */
 export function statusOf(code: number, body: string): Status {
   const parsed = parseStatus(body);

@@ -37,7 +37,11 @@ export class ProtobufNegotiation {
 
   /** The headers to add to a request. */
   headers(resource: Resource, verb: 'list' | 'watch'): { accept?: string } {
-    const { group, version, resource: plural } = resource;
+    const { group, version, resource: plural, metadataOnly = false } = resource;
+    if (metadataOnly)
+      return {
+        accept: `application/json;as=PartialObjectMetadata${verb === 'list' ? 'List' : ''};g=meta.k8s.io;v=v1`,
+      };
     if (!this.#enabled || !readableInProtobuf(group, version, plural)) return {};
     if (this.#givenUp.has(nameOf(resource))) return {};
     return { accept: `${PROTOBUF}${verb === 'watch' ? ';stream=watch' : ''}, application/json` };

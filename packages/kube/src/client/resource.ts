@@ -12,6 +12,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
   /** Plural and lower case. */
   readonly resource: string;
   readonly namespaced: boolean;
+  /** Lists and watches return only the metadata of objects (PartialObjectMetadata), for example for Secrets. */
+  readonly metadataOnly?: boolean;
   /** Never set; it only connects `T` to the resource. */
   readonly objectType?: T;
 }
@@ -34,8 +36,15 @@ export function pathOf(resource: Resource, target: Partial<Target> = {}): string
   }
   segments.push(plural);
   if (target.name !== undefined) segments.push(checkedName(resource, target.name));
-  const path = `/${segments.map(encodeURIComponent).join('/')}`;
+  const path = `/${segments.map((segment) => encodeSegment(resource, segment)).join('/')}`;
   return target.subresource === undefined ? path : `${path}/${target.subresource}`;
+}
+
+/** A dot segment has no encoding that clients and servers do not resolve. */
+function encodeSegment(resource: Resource, segment: string): string {
+  if (segment === '.' || segment === '..')
+    throw new TypeError(`${qualifiedName(resource)}: ${JSON.stringify(segment)} cannot be a part of a path`);
+  return encodeURIComponent(segment);
 }
 
 /** An empty name would silently turn "delete one" into "delete all". */

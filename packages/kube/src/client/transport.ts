@@ -52,6 +52,9 @@ export interface TransportOptions {
   connections?: Connections;
 }
 
+/** A request, and the moment of the monotonic clock at which its deadline passes. */
+type TimedRequest = HttpRequest & { endsAt?: number };
+
 type Answer = Dispatcher.ResponseData;
 const inflate = promisify(gunzip);
 
@@ -85,16 +88,21 @@ export class Transport {
     const expire = (): void => controller.abort(new DeadlineError(this.#describe(request), deadlineMs));
     const cancelDeadline = this.#clock.after(deadlineMs, expire);
     try {
-      return await this.#exchange({ ...request, signal: controller.signal });
+      const endsAt = this.#clock.monotonic() + deadlineMs;
+      return await this.#exchange({ ...request, signal: controller.signal, endsAt });
     } finally {
       cancelDeadline();
       release();
     }
   }
 
-  /** Sends a request and returns the body as it arrives, until it ends or `signal` is aborted. */
+  /**
+   * Sends a request and returns the body as it arrives, until it ends or `signal` is aborted. The deadline limits how long it waits
+   * for a server that refuses it for now, so that the caller learns the reason.
+   */
   async open(request: HttpRequest): Promise<HttpStream> {
-    const answer = await this.#send(request, { stream: true });
+    const endsAt = this.#clock.monotonic() + this.#deadlineMs;
+    const answer = await this.#send({ ...request, endsAt }, { stream: true });
     return { contentType: contentTypeOf(answer), chunks: this.#chunks(request, answer) };
   }
 
@@ -102,7 +110,7 @@ export class Transport {
     await this.#connections.close();
   }
 
-  async #exchange(request: HttpRequest): Promise<HttpResponse> {
+  async #exchange(request: TimedRequest): Promise<HttpResponse> {
     for (let attempt = 0; ; attempt++) {
       const answer = await this.#send(request);
       try {
@@ -122,7 +130,7 @@ export class Transport {
     }
   }
 
-  async #send(request: HttpRequest, options: { stream?: boolean } = {}): Promise<Answer> {
+  async #send(request: TimedRequest, options: { stream?: boolean } = {}): Promise<Answer> {
     let credential = await orAborted(this.#config.credentials.current(), request.signal);
     let refreshed = false;
     for (let attempt = 0; ; attempt++) {
@@ -146,11 +154,17 @@ export class Transport {
       }
       const retryAfter = outcome.headers['retry-after'];
       const waitMs = retryAfterMs(outcome.statusCode, single(retryAfter), this.#clock.now());
-      if (waitMs === undefined || attempt >= this.#maxRetries) return await this.#refused(request, outcome);
+      if (waitMs === undefined || attempt >= this.#maxRetries || this.#isTooLong(waitMs, request))
+        return await this.#refused(request, outcome);
       await outcome.body.dump();
       this.#log.debug({ code: outcome.statusCode, waitMs }, 'the API server asked to retry later');
       await sleep(this.#clock, waitMs, request.signal);
     }
+  }
+
+  /** Whether the deadline would pass while the request waits. What the server has answered is then the better error. */
+  #isTooLong(waitMs: number, { endsAt = Number.POSITIVE_INFINITY }: TimedRequest): boolean {
+    return this.#clock.monotonic() + waitMs >= endsAt;
   }
 
   /** Throws the error if the request must not be retried. */
@@ -163,7 +177,7 @@ export class Transport {
   async #attempt(request: HttpRequest, credential: Credential, stream: boolean): Promise<Answer> {
     const compress = !stream && this.#config.disableCompression !== true;
     try {
-      return await undiciRequest(this.#url(request), {
+      const answer = undiciRequest(this.#url(request), {
         dispatcher: this.#connections.for(credential),
         method: request.method,
         headers: {
@@ -180,6 +194,8 @@ export class Transport {
         headersTimeout: 0,
         bodyTimeout: 0,
       });
+      // undici notices an abort when it has a connection, and an attempt to connect can take half a minute.
+      return await orAborted(answer, request.signal);
     } catch (error) {
       throw this.#failure(request, error);
     }

@@ -273,6 +273,28 @@ describe('informer', () => {
     rig.stop.abort();
     await running;
   });
+
+  it('ends before the others, and the next one starts anew', async () => {
+    await rig.start();
+    await rig.informer.synced;
+    const informers = new Informers(rig.client, { clock: rig.clock });
+    const running = informers.run(rig.stop.signal);
+    const ended = [informers.for(WIDGETS), informers.for(WIDGETS, { labelSelector: 'a=b' })];
+    await informers.synced();
+    await rig.soon(() => rig.server.watchers === 3);
+    informers.end(rig.informer);
+    for (const each of ended) informers.end(each);
+    await rig.soon(() => rig.server.watchers === 1);
+    const next = informers.for(WIDGETS);
+    expect(ended).not.toContain(next);
+    rig.server.put('later');
+    const later = (informer: Informer): boolean =>
+      informer.cache.list().some(({ metadata }) => metadata.name === 'later');
+    await rig.soon(() => later(next));
+    expect(ended.some(later)).toBe(false);
+    rig.stop.abort();
+    await running;
+  });
 });
 
 describe('informer against a hostile server', () => {

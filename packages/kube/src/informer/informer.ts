@@ -56,6 +56,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   /** Resolves when the cache holds the complete state for the first time. */
   readonly synced: Promise<void>;
   #hasSynced = false;
+  #trouble: unknown;
   #resolveSynced: () => void = () => {};
 
   constructor(client: KubeClient, resource: Resource<T>, options: InformerOptions<T> = {}) {
@@ -71,7 +72,18 @@ export class Informer<T extends KubeObject = KubeObject> {
       replace: (objects) => this.#replace(objects),
       apply: (type, object) => this.#apply(type, object),
     };
-    this.#reflector = new Reflector(client, resource, mirror, { select, clock, random, log: this.#log });
+    this.#reflector = new Reflector(client, resource, mirror, {
+      select,
+      clock,
+      random,
+      log: this.#log,
+      onPhase: (phase) => {
+        if (phase === 'watching') this.#trouble = undefined;
+      },
+      onFailure: (error) => {
+        this.#trouble = error;
+      },
+    });
   }
 
   /** The current objects. Objects are shared: copy an object before changing it. */
@@ -82,6 +94,11 @@ export class Informer<T extends KubeObject = KubeObject> {
   /** Whether the cache has held the complete state at least once. */
   get hasSynced(): boolean {
     return this.#hasSynced;
+  }
+
+  /** The error of the last attempt to follow the resource. Undefined if it succeeded. */
+  get trouble(): unknown {
+    return this.#trouble;
   }
 
   /** An index can be added at any time; it includes the objects that are already in the cache. */

@@ -8,6 +8,11 @@ import { Informer, type InformerOptions } from './informer.ts';
 /** Options that apply to all informers. */
 type Shared = Pick<InformerOptions<KubeObject>, 'transform' | 'clock' | 'random' | 'log'>;
 
+interface Started {
+  readonly informer: Informer<KubeObject>;
+  readonly end: AbortController;
+}
+
 /**
  * A factory that shares one informer per resource and selection, however many controllers ask for it.
  *
@@ -20,8 +25,9 @@ type Shared = Pick<InformerOptions<KubeObject>, 'transform' | 'clock' | 'random'
 export class Informers {
   readonly #client: KubeClient;
   readonly #options: Shared;
-  readonly #informers = new Map<string, Informer<KubeObject>>();
-  #start: ((informer: Informer<KubeObject>) => void) | undefined;
+  readonly #informers = new Map<string, Started>();
+  #start: ((started: Started) => void) | undefined;
+  #signal: AbortSignal | undefined;
 
   constructor(client: KubeClient, options: Shared = {}) {
     this.#client = client;
@@ -34,34 +40,66 @@ export class Informers {
    */
   for<T extends KubeObject>(resource: Resource<T>, select: SelectOptions = {}): Informer<T> {
     const id = identify(resource, select);
-    let informer = this.#informers.get(id);
-    if (informer === undefined) {
-      informer = new Informer<KubeObject>(this.#client, resource, { ...select, ...this.#options });
-      this.#informers.set(id, informer);
-      this.#start?.(informer);
+    let started = this.#informers.get(id);
+    if (started === undefined) {
+      const informer = new Informer<KubeObject>(this.#client, resource, { ...select, ...this.#options });
+      started = { informer, end: new AbortController() };
+      this.#informers.set(id, started);
+      this.#start?.(started);
     }
     // Safe: the key contains the resource, which determines T.
-    return informer as unknown as Informer<T>;
+    return started.informer as unknown as Informer<T>;
+  }
+
+  /**
+   * Ends an informer for a resource that the cluster no longer has: it would ask for it for ever. The next `for` creates a
+   * new one.
+   */
+  end(ended: Informer): void {
+    for (const [id, { informer, end }] of this.#informers) {
+      if (informer !== ended) continue;
+      this.#informers.delete(id);
+      end.abort();
+    }
+  }
+
+  /** The signal that ends the informers. Undefined before `run`. */
+  get signal(): AbortSignal | undefined {
+    return this.#signal;
   }
 
   /** Runs all informers, including those that are requested later, until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#start !== undefined) throw new Error('the informers are already running');
+    this.#signal = signal;
     const running = new Set<Promise<void>>();
-    this.#start = (informer) => running.add(informer.run(signal));
-    for (const informer of this.#informers.values()) this.#start(informer);
+    this.#start = ({ informer, end }) => {
+      const run = informer.run(AbortSignal.any([signal, end.signal])).finally(() => running.delete(run));
+      running.add(run);
+    };
+    for (const started of this.#informers.values()) this.#start(started);
     await aborted(signal);
     await Promise.all(running);
     this.#start = undefined;
   }
 
+  /** The informers that have not synced yet. */
+  unsynced(): Informer[] {
+    return [...this.#informers.values()].flatMap(({ informer }) => (informer.hasSynced ? [] : [informer]));
+  }
+
   /** Resolves when every informer requested so far has synced. */
   async synced(): Promise<void> {
-    await Promise.all([...this.#informers.values()].map((informer) => informer.synced));
+    await Promise.all([...this.#informers.values()].map(({ informer }) => informer.synced));
   }
 }
 
 const identify = (resource: Resource, { namespace, labelSelector, fieldSelector }: SelectOptions): string =>
-  [qualifiedName(resource), resource.version, namespace ?? '', labelSelector ?? '', fieldSelector ?? ''].join(
-    '\n',
-  );
+  [
+    qualifiedName(resource),
+    resource.version,
+    resource.metadataOnly === true ? 'metadata' : '',
+    namespace ?? '',
+    labelSelector ?? '',
+    fieldSelector ?? '',
+  ].join('\n');

@@ -58,6 +58,8 @@ export interface ReflectorOptions<Kept> {
   /** Errors after which retrying is pointless. */
   isFinal?(error: unknown): boolean;
   onPhase?(phase: ReflectorPhase): void;
+  /** Called with each error before the next attempt. */
+  onFailure?(error: unknown): void;
 }
 
 const BASE_MS = 500;
@@ -269,6 +271,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
     this.#lostPlace ||= lostPlace;
     // The monitor of the connection has already logged that the server is unreachable; not every watch needs to repeat it.
     const isKnown = isUnreached(error) && this.#connection !== alwaysOnline;
+    if (!lostPlace) this.#options.onFailure?.(error);
     if (!lostPlace)
       log[isKnown ? 'debug' : 'warn'](
         { err: error, failures: this.#failures + 1 },

@@ -41,6 +41,34 @@ describe('writing helpers', () => {
     expect(isBeingDeleted(three)).toBe(false);
   });
 
+  it('empties a list first if the server makes it null when its last item is removed', async () => {
+    const cause = 'Invalid value: "null": status.parts in body must be of type array: "null"';
+    const body = JSON.stringify({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      reason: 'Invalid',
+      message: `Widget.example.com "w" is invalid: status.parts: ${cause}`,
+      details: { causes: [{ reason: 'FieldValueInvalid', message: cause, field: 'status.parts' }] },
+      code: 422,
+    });
+    const applier = new Applier(client, 'me');
+    const status = { parts: [], count: 0 };
+    store.byPath.set(`${PATH}/status`, widget);
+    server.failNext({ code: 422, body });
+    await applier.applyStatus({ ...widget, status }, { resource: WIDGETS });
+    const sent = server.requests.map(({ headers, body }) => [headers['content-type'], JSON.parse(body)]);
+    const applied = expect.objectContaining({ status });
+    expect(sent).toEqual([
+      ['application/apply-patch+yaml', applied],
+      ['application/merge-patch+json', { status: { parts: [] } }],
+      ['application/apply-patch+yaml', applied],
+    ]);
+    for (let i = 0; i < 5; i++) server.failNext({ code: 422, body });
+    await expect(applier.apply({ ...widget, status }, { resource: WIDGETS })).rejects.toThrow('status.parts');
+  });
+
   it('does not overwrite finalizers that were added meanwhile', async () => {
     await addFinalizer(client, WIDGETS, widget, 'example.com/a');
     await addFinalizer(client, WIDGETS, widget, 'example.com/b').then(
