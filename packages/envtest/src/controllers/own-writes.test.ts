@@ -1,4 +1,4 @@
-import { type ConfigMap, Store } from '@tidegate/kube';
+import { type ConfigMap, type Handler, Store } from '@tidegate/kube';
 import { VirtualClock } from '@tidegate/kube/testing';
 import { describe, expect, it } from 'vitest';
 import { OwnWrites } from './own-writes.ts';
@@ -14,7 +14,16 @@ function start() {
     throw error;
   });
   const clock = new VirtualClock();
-  return { cache, clock, writes: new OwnWrites(cache, clock) };
+  const handlers: Handler<ConfigMap>[] = [];
+  const addHandler = (handler: Handler<ConfigMap>) => {
+    handlers.push(handler);
+    return () => {};
+  };
+  const deleted = (uid: string): void => {
+    cache.delete('ns/o');
+    for (const { onDelete } of handlers) onDelete?.(object('9', uid));
+  };
+  return { cache, clock, deleted, writes: new OwnWrites({ cache, addHandler }, clock) };
 }
 
 describe('own writes', () => {
@@ -42,6 +51,18 @@ describe('own writes', () => {
     expect(writes.waitMs('owner')).toBeGreaterThan(0);
     cache.set(object('8', 'another'));
     expect(writes.waitMs('owner')).toBe(0);
+  });
+
+  it('are not awaited if the object was deleted, also if its event arrives before the response to the write', () => {
+    const { cache, writes, deleted } = start();
+    cache.set(object('5'));
+    writes.wrote('owner', object('6'));
+    deleted('u');
+    expect(writes.waitMs('owner')).toBe(0);
+    writes.wrote('owner', object('6'));
+    expect(writes.waitMs('owner')).toBe(0);
+    writes.wrote('owner', object('6', 'another'));
+    expect(writes.waitMs('owner')).toBeGreaterThan(0);
   });
 
   it('are not awaited forever, nor after their owner is gone', async () => {

@@ -1,7 +1,16 @@
-import { type Cache, type Clock, isOlderVersion, type KubeObject, keyOf } from '@tidegate/kube';
+import {
+  type Cache,
+  type Clock,
+  type Informer,
+  isOlderVersion,
+  type KubeObject,
+  keyOf,
+} from '@tidegate/kube';
 
 /** Long enough for a watch to catch up, and short enough in case the event of a write is lost. */
 const TIMEOUT_MS = 5000;
+/** The event of a deletion can arrive before the response to a write that came first. */
+const MAX_REMEMBERED_DELETIONS = 1000;
 
 interface Write {
   key: string;
@@ -19,10 +28,13 @@ export class OwnWrites<T extends KubeObject> {
   readonly #cache: Cache<T>;
   readonly #clock: Clock;
   readonly #byOwner = new Map<string, { writes: Write[]; deadline: number }>();
+  /** The UIDs of the last objects that were deleted. The cache will never show the writes to them. */
+  readonly #deleted = new Set<string | undefined>();
 
-  constructor(cache: Cache<T>, clock: Clock) {
-    this.#cache = cache;
+  constructor(informer: Pick<Informer<T>, 'cache' | 'addHandler'>, clock: Clock) {
+    this.#cache = informer.cache;
     this.#clock = clock;
+    informer.addHandler({ onDelete: ({ metadata }) => this.#onDelete(metadata.uid) });
   }
 
   wrote(owner: string, object: T): void {
@@ -57,7 +69,15 @@ export class OwnWrites<T extends KubeObject> {
     this.#byOwner.set(owner, { writes, deadline: this.#clock.monotonic() + TIMEOUT_MS });
   }
 
+  #onDelete(uid: string | undefined): void {
+    this.#deleted.add(uid);
+    if (this.#deleted.size <= MAX_REMEMBERED_DELETIONS) return;
+    const [oldest] = this.#deleted;
+    this.#deleted.delete(oldest);
+  }
+
   #isSeen({ key, uid, resourceVersion }: Write): boolean {
+    if (this.#deleted.has(uid)) return true;
     const metadata = this.#cache.get(key)?.metadata;
     if (resourceVersion === undefined) return metadata?.uid !== uid;
     return metadata !== undefined && !isOlderVersion(metadata.resourceVersion, resourceVersion);

@@ -22,3 +22,4 @@ export { startHollowNodes } from './hollow/hollow-nodes.ts';
 export { readImages } from './images/index.ts';
 export { crashDelay } from './pods/record.ts';
 export { processesBelow, signalOne, startTicksOf } from './proc/index.ts';
+export { failPower } from './processes/index.ts';

@@ -33,38 +33,57 @@ export class ApiServices {
   readonly #options: WriteOptions;
   readonly #enqueue: (name: string) => void;
   #generation = -1;
+  /** What the registry had served at `#generation`. Shared by all reconciles, so it is copied before it is stored. */
+  #wanted: ReadonlyMap<string, Wanted> = new Map();
 
   constructor(core: Core, options: WriteOptions, enqueue: (name: string) => void) {
     this.#core = core;
     this.#options = options;
     this.#enqueue = enqueue;
-    this.#enqueueAll();
+    this.#refresh();
+    for (const { name } of core.store.list(STORAGE).entries) enqueue(name);
   }
 
   observe({ resource, entry }: Change): void {
     if (resource === STORAGE) this.#enqueue(entry.name);
     // The registry changes when a definition is established or deleted, which both change the definition.
-    if (resource === CRDS && this.#generation !== this.#core.registry.generation) this.#enqueueAll();
+    if (resource === CRDS) this.#refresh();
   }
 
   async reconcile(name: string): Promise<void> {
-    const wanted = this.#wanted().get(name);
+    this.#refresh();
+    const wanted = this.#wanted.get(name);
     const entry = this.#core.store.get({ resource: STORAGE, namespace: '', name });
     const served = this.#core.registry.byStorage(STORAGE);
     if (served === undefined) throw new Error('APIServices are not served');
     const target = { served, namespace: '', name };
-    if (wanted !== undefined) await ensureObject(this.#core, this.#options, wanted);
-    if (entry === undefined) return;
-    const { metadata, spec } = decodeStored(entry) as APIService;
+    // Once it is stored, it is reconciled again.
+    if (entry === undefined) {
+      if (wanted !== undefined) await ensureObject(this.#core, this.#options, structuredClone(wanted));
+      return;
+    }
+    const { metadata, spec, status } = decodeStored(entry) as APIService;
     const isOurs = metadata.labels?.[LABEL] !== undefined;
     if (wanted === undefined && isOurs) return deleteIfPresent(this.#core, target, this.#options, {});
-    const isLocal = spec.service === undefined;
+    const outcome = spec.service === undefined ? LOCAL : REMOTE;
+    if (hasCondition(status, outcome)) return;
     await editIfPresent(this.#core, { ...target, subresource: 'status' }, this.#options, (current) => {
-      setCondition(current as APIService, isLocal ? LOCAL : REMOTE, this.#core.now());
+      setCondition(current as APIService, outcome, this.#core.now());
     });
   }
 
-  #wanted(): Map<string, Wanted> {
+  /** Enqueues what the registry serves, or no longer serves, since the last call. */
+  #refresh(): void {
+    const { generation } = this.#core.registry;
+    if (this.#generation === generation) return;
+    const before = this.#wanted;
+    this.#generation = generation;
+    this.#wanted = this.#served();
+    for (const name of this.#wanted.keys()) if (!before.has(name)) this.#enqueue(name);
+    for (const name of before.keys()) if (!this.#wanted.has(name)) this.#enqueue(name);
+  }
+
+  #served(): Map<string, Wanted> {
     const wanted = new Map<string, Wanted>();
     const custom = new Set(
       this.#core.registry.all().flatMap((definition) => (definition.custom ? [definition.group] : [])),
@@ -84,13 +103,16 @@ export class ApiServices {
     }
     return wanted;
   }
-
-  #enqueueAll(): void {
-    this.#generation = this.#core.registry.generation;
-    for (const name of this.#wanted().keys()) this.#enqueue(name);
-    for (const { name } of this.#core.store.list(STORAGE).entries) this.#enqueue(name);
-  }
 }
+
+const hasCondition = ({ conditions }: APIService['status'], { status, reason, message }: Outcome): boolean =>
+  conditions?.some(
+    (each) =>
+      each.type === 'Available' &&
+      each.status === status &&
+      each.reason === reason &&
+      each.message === message,
+  ) ?? false;
 
 function setCondition(object: APIService, wanted: Outcome, now: Date): void {
   const conditions = object.status.conditions ?? [];

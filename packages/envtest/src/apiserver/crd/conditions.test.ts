@@ -44,8 +44,8 @@ describe('establish', () => {
   });
 
   it('reports the name in conflict and accepts the others', () => {
-    const first = crd(foo);
-    first.status = establish(first, takenNames('example.com', []), now);
+    const { acceptedNames: names } = establish(crd(foo), takenNames('example.com', []), now);
+    const first = { group: 'example.com', names };
     const second = crd({ ...foo, plural: 'foo2s', shortNames: ['foos', 'x'] });
     const status = establish(second, takenNames('example.com', [first]), now);
     expect(status.acceptedNames).toEqual({ plural: 'foo2s', kind: '' });

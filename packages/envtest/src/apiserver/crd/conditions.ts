@@ -8,25 +8,22 @@ export interface TakenNames {
   kinds: ReadonlySet<string>;
 }
 
+/** What one definition of a group has been given. */
+export interface AcceptedNames {
+  group: string | undefined;
+  names: Names;
+}
+
 /**
  * Collects the accepted names of the other definitions. Names that were requested but not accepted do not block
  * others.
  */
-export function takenNames(
-  group: string | undefined,
-  others: Iterable<CustomResourceDefinition>,
-): TakenNames {
+export function takenNames(group: string | undefined, others: Iterable<AcceptedNames>): TakenNames {
   const resources = new Set<string>();
   const kinds = new Set<string>();
-  for (const { spec, status } of others) {
-    if (spec.group !== group) continue;
-    const {
-      plural = '',
-      singular = '',
-      shortNames = [],
-      kind = '',
-      listKind = '',
-    } = status?.acceptedNames ?? {};
+  for (const other of others) {
+    if (other.group !== group) continue;
+    const { plural = '', singular = '', shortNames = [], kind = '', listKind = '' } = other.names;
     for (const name of [plural, singular, ...shortNames]) if (name !== '') resources.add(name);
     for (const name of [kind, listKind]) if (name !== '') kinds.add(name);
   }

@@ -4,8 +4,8 @@ import type { WebhookTransport } from '../admission/webhooks/transport.ts';
 import type { Core, WriteOptions } from '../operations/core.ts';
 import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
 import { decodeStored } from '../served/codec.ts';
-import type { Change } from '../store/types.ts';
-import { establish, takenNames } from './conditions.ts';
+import type { Change, Entry } from '../store/types.ts';
+import { type AcceptedNames, establish, takenNames } from './conditions.ts';
 import { converterOf } from './conversion.ts';
 import { definitionOf } from './definition.ts';
 import type { CustomResourceDefinition } from './types.ts';
@@ -64,7 +64,8 @@ export class CrdRegistrar {
     }
     const crd = decodeStored(entry) as CustomResourceDefinition;
     if (crd.metadata.deletionTimestamp !== undefined) return this.#finalize(name, crd);
-    const others = this.#all().filter((other) => other.metadata.name !== name);
+    const { entries } = this.#core.store.list(STORAGE);
+    const others = entries.filter((other) => other.name !== name).map(namesOf);
     const status = establish(crd, takenNames(crd.spec.group, others), this.#core.now());
     // The order matters. The finalizer comes first, so that no object can outlive its definition. The registration
     // comes before the status, so that a client that sees the condition Established can use the new kind.
@@ -128,6 +129,18 @@ export class CrdRegistrar {
     if (served === undefined) throw new Error('CustomResourceDefinitions are not served');
     await editIfPresent(this.#core, { served, namespace: '', name, subresource }, this.#options, edit);
   }
+}
+
+/** The accepted names of each stored definition. Definitions are large, and each one is compared with all others. */
+const names = new WeakMap<Entry, AcceptedNames>();
+
+function namesOf(entry: Entry): AcceptedNames {
+  const known = names.get(entry);
+  if (known !== undefined) return known;
+  const { spec, status } = decodeStored(entry) as CustomResourceDefinition;
+  const found = { group: spec.group, names: status?.acceptedNames ?? {} };
+  names.set(entry, found);
+  return found;
 }
 
 const isEstablished = (crd: CustomResourceDefinition): boolean =>

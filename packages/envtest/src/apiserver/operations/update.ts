@@ -67,14 +67,14 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   const { definition } = served;
   const old = await currentStored(definition, entry);
   // Decoding again is faster than copying.
-  const wanted = await request.change(
-    definition.convert === undefined ? decodeStored(entry) : structuredClone(old),
-  );
+  const copyOfOld = (): KubeObject =>
+    definition.convert === undefined ? decodeStored(entry) : structuredClone(old);
+  const wanted = await request.change(copyOfOld());
   // For a patch, a changed uid is reported later as an immutable field.
   if (request.retries !== true) checkUid(definition, wanted, old);
   const insists = checkResourceVersion(definition, request.name, wanted, old) && request.retries !== true;
 
-  keepApart(definition, subresource, wanted, old);
+  keepApart(definition, subresource, wanted, old, copyOfOld);
   const attributes = {
     operation: 'UPDATE' as const,
     served,
@@ -90,7 +90,7 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   const object = await core.admission.mutate({ ...attributes, object: wanted });
   definition.strategy.defaults?.(object);
   // Repeated, because a webhook may have changed the part that this endpoint must not change.
-  keepApart(definition, subresource, object, old);
+  keepApart(definition, subresource, object, old, copyOfOld);
   keepServerFields(object, old);
   const view = subresource === '' ? definition.strategy : ownField(definition.subresources, subresource);
   view?.prepareForUpdate?.(object, old, contextOf(core, options));
@@ -151,11 +151,12 @@ function keepApart(
   subresource: string,
   object: KubeObject,
   old: KubeObject,
+  copyOfOld: () => KubeObject,
 ): void {
   if (subresource === 'status') {
     const { status, metadata } = object;
     for (const key of Object.keys(object)) delete object[key];
-    Object.assign(object, structuredClone(old));
+    Object.assign(object, copyOfOld());
     if (status === undefined) delete object.status;
     else object.status = status;
     if (!definition.custom) {

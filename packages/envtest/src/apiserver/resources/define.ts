@@ -74,6 +74,8 @@ export interface Authored<T extends KubeObject> extends TypedStrategy<T> {
   storageVersion?: string;
   /** Set if the main version is not the storage version. */
   conversion?: Required<Pick<LegacyVersion, 'toStorage' | 'fromStorage'>>;
+  /** The schema of the main version, if it is not a generated one. Called on first use. */
+  schema?: () => Schema;
   deprecationWarning?: string;
   /** Versions other than the storage version, in order of preference. */
   legacy?: LegacyVersion[];
@@ -118,6 +120,7 @@ export function define<T extends KubeObject>(authored: Authored<T>): ResourceDef
   const { deprecationWarning, conversion, selectableFields: fields } = authored;
   const main: LegacyVersion = {
     name: version,
+    ...(authored.schema && { schema: authored.schema }),
     ...(deprecationWarning && { deprecationWarning }),
     ...conversion,
   };

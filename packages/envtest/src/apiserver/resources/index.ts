@@ -24,7 +24,7 @@ import { endpoints } from './endpoints/endpoints.ts';
 import { endpointslices } from './endpoints/endpointslice.ts';
 import type { BuiltinHooks } from './hooks.ts';
 import { extensionsIngresses, ingresses } from './ingress/ingress.ts';
-import { ingressclasses } from './ingress/ingressclass.ts';
+import { ingressclasses, proposedIngressClasses } from './ingress/ingressclass.ts';
 import { networkpolicies } from './ingress/networkpolicy.ts';
 import { pods } from './pod/definition.ts';
 import { validatingadmissionpolicies, validatingadmissionpolicybindings } from './policies/definition.ts';
@@ -85,6 +85,7 @@ export const builtinResources = (hooks: BuiltinHooks): ResourceDefinition[] => [
   ingresses,
   extensionsIngresses,
   ingressclasses,
+  proposedIngressClasses,
   networkpolicies,
   servicecidrs,
   ipaddresses,

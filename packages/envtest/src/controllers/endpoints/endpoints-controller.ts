@@ -30,7 +30,7 @@ export const endpointsController: MakeController = ({ client, informers, clock, 
   const services = informers.for(SERVICES);
   const pods = informers.for(PODS);
   const endpoints = informers.for(ENDPOINTS);
-  const writes = new OwnWrites(endpoints.cache, clock);
+  const writes = new OwnWrites(endpoints, clock);
   const triggerTimes = new TriggerTimes();
   indexSelections(services, pods);
 

@@ -31,7 +31,7 @@ export class SliceWriter {
     this.informer.addIndex(BY_SERVICE, serviceOf);
     this.#client = client;
     this.#managedBy = managedBy;
-    this.#writes = new OwnWrites(this.informer.cache, clock);
+    this.#writes = new OwnWrites(this.informer, clock);
   }
 
   /** For `Controller.watch`: the key of the Service of a slice that this controller manages. */

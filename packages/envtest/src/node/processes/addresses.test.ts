@@ -25,6 +25,16 @@ test('allocates an address from the range, keeps it, and does not reuse it immed
   expect(await reopened.allocate('d', cidr)).toBe('127.64.3.5');
 });
 
+test('allocates other addresses when all were released', async () => {
+  const addresses = await Addresses.open(join(directory, 'released.json'));
+  const cidr = '127.64.4.0/24';
+  expect(await addresses.allocate('a', cidr)).toBe('127.64.4.2');
+  expect(await addresses.allocate('b', cidr)).toBe('127.64.4.3');
+  await addresses.releaseAll();
+  expect(await addresses.allocate('b', cidr)).toBe('127.64.4.4');
+  expect(await addresses.allocate('a', cidr)).toBe('127.64.4.5');
+});
+
 test('allocates no address twice, and none when all are in use', async () => {
   const file = join(directory, 'all.json');
   const addresses = await Addresses.open(file);

@@ -45,6 +45,11 @@ export class Addresses {
     await this.#keep({ last: this.#kept.last, pods });
   }
 
+  /** Releases the addresses of all pods. Those that are allocated next are different ones. */
+  async releaseAll(): Promise<void> {
+    await this.#keep({ last: this.#kept.last, pods: {} });
+  }
+
   /** Updates the memory first, so that concurrent calls never return the same address, and then writes the file. */
   async #keep(kept: Kept): Promise<void> {
     this.#kept = kept;

@@ -10,5 +10,8 @@
  * machine reboots. Every process also carries the variable TIDEGATE_CONTAINER. A process with this variable that is
  * in no record was started just before its agent was killed; `ProcessRuntime.load` kills it, because it would hold
  * its ports forever.
+ *
+ * `power.ts`: after a power failure nothing is adopted, and pods get new addresses.
  */
 export { openProcessRuntime } from './open.ts';
+export { failPower } from './power.ts';

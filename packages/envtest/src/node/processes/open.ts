@@ -54,6 +54,7 @@ export async function openProcessRuntime(options: OpenOptions): Promise<ProcessR
   });
   const commands = options.runCommands === true ? await openOwnCommands(options) : undefined;
   return new ProcessRuntime({
+    stateDirectory,
     nodeIP,
     podCIDR: () => node()?.spec?.podCIDR,
     addresses: await Addresses.open(join(stateDirectory, 'addresses.json')),

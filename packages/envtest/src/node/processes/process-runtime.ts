@@ -38,11 +38,13 @@ import {
 import { CONTAINER_VARIABLE, processesBelow, signalOne } from '../proc/index.ts';
 import type { Addresses } from './addresses.ts';
 import { fillIn, firstTcpPort, placeholdersOf, portAdvice } from './command.ts';
+import { afterPowerFailure, forgetPowerFailure, hasPowerFailed, killContainers } from './power.ts';
 import type { Records } from './records.ts';
 import { follow, launch } from './spawn.ts';
 import { clearTerminationMessage, terminationMessage } from './termination-message.ts';
 
 export interface ProcessRuntimeOptions {
+  stateDirectory: string;
   nodeIP: string;
   /** Undefined until the node has one. */
   podCIDR(): string | undefined;
@@ -163,7 +165,7 @@ export class ProcessRuntime implements Runtime {
    */
   async load(): Promise<PodRecord[]> {
     const { records, log } = this.#options;
-    const known = await records.load();
+    const known = await this.#loadRecords();
     const noted = new Set(
       known.flatMap(({ uid, containers }) =>
         Object.entries(containers)
@@ -182,6 +184,22 @@ export class ProcessRuntime implements Runtime {
       signalOne(pid, 'SIGKILL');
     }
     return known;
+  }
+
+  async #loadRecords(): Promise<PodRecord[]> {
+    const { stateDirectory, records, addresses, clock, log } = this.#options;
+    const known = await records.load();
+    if (!hasPowerFailed(stateDirectory)) return known;
+    log.info(
+      { pods: known.length },
+      'the power of the node has failed; starting the pods with new addresses',
+    );
+    killContainers(stateDirectory);
+    await addresses.releaseAll();
+    const after = known.map((record) => afterPowerFailure(record, clock.now()));
+    for (const record of after) await records.save(record);
+    forgetPowerFailure(stateDirectory);
+    return after;
   }
 
   async save(record: PodRecord): Promise<void> {

@@ -7,13 +7,15 @@ import { removeTree } from '../commands/index.ts';
 import type { ContainerPlace, PodPlace } from '../contracts.ts';
 import type { PodRecord } from '../pods/record.ts';
 
+export const podsDirectory = (stateDirectory: string): string => join(stateDirectory, 'pods');
+
 /** Stores one JSON file per pod. */
 export class Records {
   readonly #directory: string;
   readonly #log: Logger;
 
   constructor(stateDirectory: string, log: Logger) {
-    this.#directory = join(stateDirectory, 'pods');
+    this.#directory = podsDirectory(stateDirectory);
     this.#log = log;
   }
 

@@ -1,12 +1,13 @@
-import { define } from '../define.ts';
+import { type Authored, define } from '../define.ts';
 import { ageColumn, nameColumn } from '../table.ts';
+import { proposedClassConversion, proposedClassSchema } from './proposed-class.ts';
 import { DEFAULT_CLASS_ANNOTATION, type IngressClass } from './types.ts';
 import { validateIngressClass, validateIngressClassUpdate } from './validate-class.ts';
 
-export const ingressclasses = define<IngressClass>({
-  group: 'networking.k8s.io',
+const common: Omit<Authored<IngressClass>, 'group' | 'version'> = {
   kind: 'IngressClass',
   plural: 'ingressclasses',
+  storage: 'networking.k8s.io/ingressclasses',
   namespaced: false,
   parts: ['spec'],
   generation: true,
@@ -29,6 +30,11 @@ export const ingressclasses = define<IngressClass>({
   },
   validate: validateIngressClass,
   validateUpdate: validateIngressClassUpdate,
+};
+
+export const ingressclasses = define<IngressClass>({
+  ...common,
+  group: 'networking.k8s.io',
   legacy: [
     {
       name: 'v1beta1',
@@ -36,6 +42,16 @@ export const ingressclasses = define<IngressClass>({
         'networking.k8s.io/v1beta1 IngressClass is deprecated in v1.19+, unavailable in v1.22+; use networking.k8s.io/v1 IngressClass',
     },
   ],
+});
+
+/** The group of the first proposal of IngressClass. */
+export const proposedIngressClasses = define<IngressClass>({
+  ...common,
+  group: 'network.k8s.io',
+  storageGroup: 'networking.k8s.io',
+  schema: proposedClassSchema,
+  documentation: proposedClassSchema,
+  conversion: proposedClassConversion,
 });
 
 function displayName({ metadata }: IngressClass): string {

@@ -37,7 +37,7 @@ export class DeploymentReconciler {
   constructor(context: ControllerContext, caches: Caches) {
     this.#context = context;
     this.#caches = caches;
-    this.#ownWrites = new OwnWrites(caches.replicaSets.cache, context.clock);
+    this.#ownWrites = new OwnWrites(caches.replicaSets, context.clock);
     this.#recorder = context.recorderFor('deployment-controller');
   }
 
