@@ -79,7 +79,7 @@ export class Registration {
     } catch (error) {
       if (isConflict(error)) return this.#one(expected, { caBundle, file }, signal); // Changed since it was read.
       if (!isForbidden(error)) throw error;
-      const why = `the CA bundle or the conditions are not current: apply ${file} as its first lines describe`;
+      const why = `the CA bundle or the conditions are not current: run tidegate install, or apply ${file} as its first lines describe`;
       return [...differences, `${what}: ${why} (${(error as Error).message})`];
     }
     return differences;

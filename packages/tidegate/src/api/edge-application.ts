@@ -1,6 +1,7 @@
 /** EdgeApplication: a template of objects, with an edition for each target pool. */
-import type { Condition, KindResource, LabelSelector, Metadata } from './object.ts';
+import type { Condition, KindResource, LabelSelector, Metadata, PoolKind } from './object.ts';
 import { type Overriders, overriders } from './overriders.ts';
+import { type Rollout, type RolloutStatus, rollout, rolloutStatus } from './rollout.ts';
 import {
   ageColumn,
   anything,
@@ -12,16 +13,24 @@ import {
   list,
   object,
   text,
+  textMap,
   wholeObject,
 } from './schema.ts';
 
-export type TargetNodeGroup = { name: string; overriders?: Overriders };
+export type TargetNodeGroup = {
+  name: string;
+  kind?: PoolKind;
+  overriders?: Overriders;
+  /** Names of existing workloads, by the name in the template. */
+  workloadNames?: Record<string, string>;
+};
 export type TargetNodeLabels = { labelSelector?: LabelSelector; overriders?: Overriders };
 
 export type EdgeApplicationSpec = {
   /** Not validated by the schema. An invalid manifest is reported in the status and does not affect the others. */
   workloadTemplate?: { manifests?: Record<string, unknown>[] };
   workloadScope: { targetNodeGroups?: TargetNodeGroup[]; targetNodeLabels?: TargetNodeLabels[] };
+  rollout?: Rollout;
 };
 
 export type ResourceIdentifier = {
@@ -38,9 +47,17 @@ export type ResourceIdentifier = {
 
 export type ManifestStatus = { identifier: ResourceIdentifier; conditions?: Condition[] };
 
+export type WorkloadStatus = {
+  identifier: ResourceIdentifier;
+  conditions?: 'Processing' | 'Available';
+};
+
 export type EdgeApplicationStatus = {
   observedGeneration?: number;
   manifestStatuses?: ManifestStatus[];
+  /** As the releases of KubeEdge have it. */
+  workloadStatus?: WorkloadStatus[];
+  rollout?: RolloutStatus;
   conditions?: Condition[];
 };
 
@@ -79,7 +96,14 @@ const spec = object(
             'A target pool.',
             {
               name: text('Name of the NodeGroup or NodePool.', { minLength: 1, maxLength: 63 }),
+              kind: text(
+                'Kind of the pool. Default: the kind that has a pool with this name; if both have one, that of the older pool.',
+                { enum: ['NodeGroup', 'NodePool'] },
+              ),
               overriders: overriders(),
+              workloadNames: textMap(
+                'Names of the workloads of this pool, by their name in the template. Default: the name in the template, and the pool. Used to take over workloads with other names.',
+              ),
             },
             { required: ['name'] },
           ),
@@ -105,20 +129,25 @@ const spec = object(
         { maxItems: MOST_TARGETS },
       ),
     }),
+    rollout: rollout(),
   },
   { required: ['workloadScope'] },
 );
 
+const identity = {
+  ordinal: integer('Index of the manifest in spec.workloadTemplate.manifests.', { minimum: 0 }),
+  group: text('API group of the object.'),
+  version: text('API version of the object.'),
+  kind: text('Kind of the object.'),
+  resource: text('Plural resource name of the kind.'),
+  namespace: text('Namespace of the object. Empty for cluster-scoped objects.'),
+  name: text('Name of the object.'),
+};
+
 const identifier = object(
   'Identifies an object of the application.',
   {
-    ordinal: integer('Index of the manifest in spec.workloadTemplate.manifests.', { minimum: 0 }),
-    group: text('API group of the object.'),
-    version: text('API version of the object.'),
-    kind: text('Kind of the object.'),
-    resource: text('Plural resource name of the kind.'),
-    namespace: text('Namespace of the object. Empty for cluster-scoped objects.'),
-    name: text('Name of the object.'),
+    ...identity,
     uid: text(
       'UID of the object that the application created. Only this object is deleted with the application. Absent if the object existed before.',
     ),
@@ -140,6 +169,18 @@ const status = object('Most recently observed state of the application.', {
       { required: ['identifier'] },
     ),
   ),
+  workloadStatus: list(
+    'State of each object in the form of the releases of KubeEdge, for their clients.',
+    object(
+      'State of one object.',
+      {
+        identifier: object('Identifies an object of the application.', identity),
+        conditions: text('Whether the object is available.', { enum: ['Processing', 'Available'] }),
+      },
+      { required: ['identifier'] },
+    ),
+  ),
+  rollout: rolloutStatus(),
   conditions: conditions(
     'Conditions of the application. Ready is True if all objects are available in all target pools.',
   ),

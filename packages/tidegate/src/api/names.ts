@@ -34,6 +34,25 @@ export const EDGE_APPLICATION_LABEL = 'groupmanagement.kubeedge.io/edgeapplicati
 export const EDGE_APPLICATION_NAMESPACE_LABEL = 'apps.tidegate.io/edgeapplication-namespace';
 /** On workloads of an EdgeApplication, their selectors and their pods: the pool of the edition. */
 export const EDITION_LABEL = 'apps.tidegate.io/edition';
+/** On a manifest of an EdgeApplication: whether a change that is not possible in place deletes and creates the object. */
+export const RECREATE_ANNOTATION = 'apps.tidegate.io/recreate';
+/** On a manifest of an EdgeApplication: `each` creates the object once for each target, `once` for all of them. */
+export const EDITIONS_ANNOTATION = 'apps.tidegate.io/editions';
+/**
+ * On a Service of an EdgeApplication: the sets of nodes that the application is deployed to, as JSON. They decide the scope of
+ * the Service.
+ */
+export const SERVICE_TARGETS_ANNOTATION = 'apps.tidegate.io/service-targets';
+/** On a ClusterRole: the manager gets its permissions for the objects of applications. */
+export const AGGREGATE_TO_APPS_LABEL = 'apps.tidegate.io/aggregate-to-apps';
+/** On a workload of a YurtAppSet or YurtAppDaemon, its selector and its pods: the pool. */
+export const POOL_NAME_LABEL = 'apps.openyurt.io/pool-name';
+/** On a workload of a YurtAppSet, and on its revisions: the YurtAppSet. */
+export const REF_YURT_APP_SET_LABEL = 'apps.openyurt.io/ref-yurtappset';
+/** On a workload of a YurtAppSet or YurtAppDaemon: the pool. */
+export const REF_NODE_POOL_ANNOTATION = 'apps.openyurt.io/ref-nodepool';
+/** On a YurtAppSet of v1beta1 that was converted from v1alpha1: the fields of v1alpha1. */
+export const CONVERTED_YURT_APP_ANNOTATION = 'apps.tidegate.io/v1alpha1-fields';
 /** On a Service: `range-nodegroup` limits clients to endpoints in their pool. */
 export const SERVICE_TOPOLOGY_ANNOTATION = 'apps.kubeedge.io/service-topology';
 /** The only supported value of `SERVICE_TOPOLOGY_ANNOTATION`. */
@@ -73,6 +92,8 @@ export const DEFAULT_CLASS_ANNOTATION = 'ingressclass.kubernetes.io/is-default-c
 export const ROUTER_LABEL = 'networking.tidegate.io/router';
 /** On an L7Router: the name of the address that several classes share. */
 export const SHARED_ADDRESS_LABEL = 'networking.tidegate.io/shared-address';
+/** On an L7Router: the name of the pods that several routers share. */
+export const SHARED_PODS_LABEL = 'networking.tidegate.io/shared-pods';
 /** On objects of an L7Router: a hash of their source, so that they are updated when it changes. */
 export const MADE_FROM_ANNOTATION = 'networking.tidegate.io/made-from';
 /** On a node: the addresses of routers in the format of Kuryr, if a parameter of the class enables it. */
@@ -98,13 +119,24 @@ export const ROUTER_FINALIZER = 'networking.tidegate.io/l7router-controller';
 
 /** On a YurtIngress: removed when its front doors are deleted. */
 export const YURT_INGRESS_FINALIZER = 'apps.openyurt.io/yurtingress-controller';
+/** On a YurtIngress: set by the controller of OpenYurt. Removed with ours, because that controller is gone after a migration. */
+export const OPENYURT_YURT_INGRESS_FINALIZER = 'ingress.operator.openyurt.io';
+
+/** On an IngressClass: its parameters as JSON. The embedded API server writes it for manifests of network.k8s.io/v1. */
+export const CLASS_PARAMETERS_ANNOTATION = 'network.k8s.io/parameters';
 
 /** The pool controllers, for nodes and the status of pools. */
 export const POOLS_FIELD_MANAGER = 'tidegate-pools';
 /** The controller of EdgeApplications. */
 export const APPS_FIELD_MANAGER = 'tidegate-apps';
+/** The controllers of YurtAppSets and YurtAppDaemons. */
+export const YURT_APPS_FIELD_MANAGER = 'tidegate-yurtapps';
 /** The controllers of Ingresses and L7Routers. */
 export const INGRESS_FIELD_MANAGER = 'tidegate-ingress';
+/** Placement, for drain times in the status of L7Routers. */
+export const PLACEMENT_FIELD_MANAGER = 'tidegate-placement';
+/** The versions of Secrets in the status of L7Routers. */
+export const SECRET_VERSIONS_FIELD_MANAGER = 'tidegate-secret-versions';
 /** The controllers of YurtIngresses. */
 export const YURT_INGRESS_FIELD_MANAGER = 'tidegate-yurtingress';
 

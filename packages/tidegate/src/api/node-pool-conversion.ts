@@ -52,11 +52,27 @@ const withStash = (metadata: Metadata, stash: string): Metadata => ({
   annotations: { ...metadata.annotations, [CONVERTED_FIELDS_ANNOTATION]: stash },
 });
 
+/**
+ * The pool with all its fields, also those that a conversion has put into the annotation. Controllers read pools this way: a
+ * pool with a selector must not lose its nodes because its manifest was converted. A damaged annotation is ignored.
+ */
+export function wholeNodePool(pool: NodePool): NodePool {
+  try {
+    return withStashedFields(pool);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return pool;
+  }
+}
+
 /** Fields of the object take precedence over the annotation, because they were written later. */
 function withStashedFields(pool: NodePool): NodePool {
   const { [CONVERTED_FIELDS_ANNOTATION]: stash, ...annotations } = pool.metadata.annotations ?? {};
   if (stash === undefined) return pool;
-  const other = JSON.parse(stash) as Pick<NodePool, 'spec' | 'status'>;
+  const parsed: unknown = JSON.parse(stash);
+  if (typeof parsed !== 'object' || parsed === null)
+    throw new SyntaxError('the annotation must contain an object');
+  const other = parsed as Pick<NodePool, 'spec' | 'status'>;
   const { annotations: _, ...metadata } = pool.metadata;
   return {
     ...pool,

@@ -19,7 +19,11 @@ export type CommandArgsOverrider = { containerName: string; operator: 'add' | 'r
 
 export type ResourcesOverrider = {
   containerName: string;
-  value: { requests?: Record<string, string | number>; limits?: Record<string, string | number> };
+  value: {
+    requests?: Record<string, string | number>;
+    limits?: Record<string, string | number>;
+    claims?: { name: string; request?: string }[];
+  };
 };
 
 /** For labels and annotations. `remove` uses the keys of `value` only. */
@@ -159,6 +163,17 @@ export const overriders = (): Schema =>
           value: object('Requests and limits that replace those of the template.', {
             requests: quantities('Minimum resources of the container.'),
             limits: quantities('Maximum resources of the container.'),
+            claims: list(
+              'Resource claims of the pod that the container uses. Claims with the name of an existing one replace it.',
+              object(
+                'A resource claim.',
+                {
+                  name: text('Name of the claim in spec.resourceClaims of the pod.', { minLength: 1 }),
+                  request: text('Name of the request in the claim. Default: all of the claim.'),
+                },
+                { required: ['name'] },
+              ),
+            ),
           }),
         },
         { required: ['containerName', 'value'] },

@@ -25,6 +25,7 @@ export interface Schema {
   maxItems?: number;
   maxProperties?: number;
   'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
+  'x-kubernetes-map-type'?: 'atomic';
   'x-kubernetes-list-map-keys'?: readonly string[];
   'x-kubernetes-preserve-unknown-fields'?: true;
   'x-kubernetes-int-or-string'?: true;
@@ -158,6 +159,8 @@ export interface DefinitionOptions {
   versions: readonly string[];
   schema: Schema;
   columns: readonly PrinterColumn[];
+  /** Default: true. */
+  hasStatus?: boolean;
 }
 
 export type CustomResourceDefinition = {
@@ -168,7 +171,7 @@ export type CustomResourceDefinition = {
 };
 
 export function definition(options: DefinitionOptions): CustomResourceDefinition {
-  const { group, kind, plural, shortNames, scope, versions, schema, columns } = options;
+  const { group, kind, plural, shortNames, scope, versions, schema, columns, hasStatus = true } = options;
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -181,7 +184,7 @@ export function definition(options: DefinitionOptions): CustomResourceDefinition
         name,
         served: true,
         storage: index === versions.length - 1,
-        subresources: { status: {} },
+        ...(hasStatus && { subresources: { status: {} } }),
         schema: { openAPIV3Schema: schema },
         additionalPrinterColumns: columns,
       })),

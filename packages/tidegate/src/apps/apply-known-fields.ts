@@ -7,6 +7,7 @@ import {
   type Resource,
 } from '@tidegate/kube';
 import { type Path, read, without } from './json.ts';
+import { withPortProtocols } from './port-protocols.ts';
 
 /** The result of `applyKnownFields`. */
 export interface Applied {
@@ -32,7 +33,7 @@ export async function applyKnownFields(
   object: KubeObject,
   options: CallOptions & { dryRun?: boolean } = {},
 ): Promise<Applied> {
-  let known = object;
+  let known = withPortProtocols(object);
   const dropped: string[] = [];
   for (let attempt = 1; ; attempt++) {
     try {

@@ -16,6 +16,7 @@ import {
   type NodeGroup,
   type NodePool,
   type PoolKind,
+  wholeNodePool,
 } from '../api/index.ts';
 import { recordedAttributes } from './attribute-record.ts';
 
@@ -59,7 +60,7 @@ export const nodeGroupFacts = (group: NodeGroup): PoolFacts => ({
 export const nodePoolFacts = (pool: NodePool): PoolFacts => ({
   ...common(pool),
   nodes: NO_NODES,
-  ...selectorFacts(pool.spec?.selector ?? {}),
+  ...selectorFacts(wholeNodePool(pool).spec?.selector ?? {}),
 });
 
 /** The pool that a user requested with a label on the node. */

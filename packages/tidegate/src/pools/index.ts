@@ -25,7 +25,9 @@ import { NODE_GROUP_TRAITS, NODE_POOL_TRAITS } from './pool-kinds.ts';
 export type { PoolsContext } from './context.ts';
 export { followMembership } from './follow-membership.ts';
 export { Membership } from './membership.ts';
+export { nameList } from './name-list.ts';
 export { type AddressRanges, parseAddressRanges, plainAddress } from './node-addresses.ts';
+export { isFreeNode } from './outside-pools.ts';
 export { type ReachabilitySources, unreachablePoolOf } from './reachability.ts';
 export { validateDelete } from './validate-delete.ts';
 

@@ -2,6 +2,8 @@ import type { Node } from '@tidegate/kube';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  CONVERTED_FIELDS_ANNOTATION,
+  convertNodePool,
   DESIRED_NODE_POOL_LABEL,
   NODE_GROUP_LABEL,
   NODE_POOL_LABEL,
@@ -89,6 +91,23 @@ describe('NodeGroups', () => {
 });
 
 describe('NodePools', () => {
+  it('selects the nodes of a selector that a conversion has put into the annotation', () => {
+    const written = { ...pool('hangzhou', { selector: { matchLabels: { site: 'hz' } } }) };
+    const converted = convertNodePool({ ...written, apiVersion: 'apps.openyurt.io/v1alpha1' }, 'v1beta2');
+    expect(converted.spec?.selector).toBeUndefined();
+    const { membership } = setup(
+      { type: 'NodePool', name: 'hangzhou', object: converted },
+      setNode(node('n1', { site: 'hz' })),
+    );
+    expect(membership.poolOf('NodePool', 'n1')).toBe('hangzhou');
+    const damaged = {
+      ...converted,
+      metadata: { ...converted.metadata, annotations: { [CONVERTED_FIELDS_ANNOTATION]: '{' } },
+    };
+    membership.apply({ type: 'NodePool', name: 'hangzhou', object: damaged });
+    expect(membership.poolOf('NodePool', 'n1')).toBeUndefined();
+  });
+
   const written = (name: string): { annotations: Record<string, string> } => ({
     annotations: { [WRITTEN_ANNOTATION]: JSON.stringify({ labels: { [NODE_POOL_LABEL]: name } }) },
   });

@@ -49,6 +49,11 @@ export class Membership {
     return this.#kinds[kind].pools.get(pool) !== undefined;
   }
 
+  /** When the pool was created, or undefined if it does not exist. */
+  createdAt(kind: PoolKind, pool: string): string | undefined {
+    return this.#kinds[kind].pools.get(pool)?.createdAt;
+  }
+
   hasNode(node: string): boolean {
     return this.#nodes.get(node) !== undefined;
   }

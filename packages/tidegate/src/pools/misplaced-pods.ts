@@ -15,6 +15,15 @@ export function isMisplaced(pod: Pod, nodeLabels: Labels): boolean {
   return !(fitsNodeSelector(pod, nodeLabels, considered) && fitsNodeAffinity(pod, nodeLabels, considered));
 }
 
+/**
+ * Whether the pod may run on a node outside of all pools. It does not belong to a site then. An example is a manager of Tidegate.
+ * EdgeApplications belong to their pools, whatever their pods require.
+ */
+export const fitsOutsidePools = (pod: Pod): boolean =>
+  pod.metadata.labels?.[EDGE_APPLICATION_LABEL] === undefined &&
+  fitsNodeSelector(pod, {}, isPoolLabel) &&
+  fitsNodeAffinity(pod, {}, isPoolLabel);
+
 const isPoolLabel: LabelFilter = (label) => label === NODE_POOL_LABEL || label === NODE_GROUP_LABEL;
 
 /** DaemonSets move their pods themselves, and mirror pods only reflect static pods of the kubelet. */

@@ -10,7 +10,7 @@ import {
   type Node,
   type ReconcileResult,
 } from '@tidegate/kube';
-import { NODE_GROUPS, NODE_POOLS, POOLS_FIELD_MANAGER, type PoolKind } from '../api/index.ts';
+import { NODE_GROUPS, NODE_POOLS, POOLS_FIELD_MANAGER, type PoolKind, wholeNodePool } from '../api/index.ts';
 import type { PoolsContext } from './context.ts';
 import { desiredAttributes } from './desired-attributes.ts';
 import { nameList } from './name-list.ts';
@@ -34,7 +34,7 @@ export function nodeController(context: PoolsContext): Controller {
     if (node === undefined || isBeingDeleted(node)) return;
     const pool = cached('NodePool', pools.cache, name);
     const group = cached('NodeGroup', groups.cache, name);
-    const desired = desiredAttributes(pool, group);
+    const desired = desiredAttributes(pool && wholeNodePool(pool), group);
     const { patch, kept } = planNode(node, desired);
     if (patch !== undefined && !(await write(name, patch, signal)))
       return { requeueAfter: CONFLICT_RETRY_MS };

@@ -93,10 +93,10 @@ class Sieve {
   }
 }
 
-const nodeOfAddress = ({ nodeName }: { nodeName?: string }): string | undefined => nodeName;
+export const nodeOfAddress = ({ nodeName }: { nodeName?: string }): string | undefined => nodeName;
 
 /** EndpointSlices of discovery.k8s.io/v1beta1 have the node name in `topology`. */
-function nodeOfEndpoint(endpoint: {
+export function nodeOfEndpoint(endpoint: {
   nodeName?: string;
   topology?: Record<string, string>;
 }): string | undefined {

@@ -1,6 +1,7 @@
 import type { KubeObject } from '@tidegate/kube';
 import type { PoolKind } from '../api/index.ts';
 import { INGRESS_CONTROLLER_RULE, type Scope, type ScopeRule, scopeOf } from './scope.ts';
+import { sharesTarget } from './service-targets.ts';
 
 /** Looks up the pool of a node. The Membership index of `pools/` implements it. */
 export interface PoolLookup {
@@ -12,9 +13,12 @@ export type VisibilityReason =
   | 'NotScoped'
   | 'SameNode'
   | 'SamePool'
+  | 'SameTarget'
   | 'OtherNode'
   | 'OtherPool'
+  | 'OtherTarget'
   | 'ClientWithoutPool'
+  | 'ClientWithoutTarget'
   | 'EndpointWithoutNode'
   | 'UnknownService';
 
@@ -62,7 +66,7 @@ export function endpointCheck(client: EndpointClient): EndpointCheck {
 /** Whether the result depends on pool membership, so that it must be computed again when a node changes its pool. */
 export const dependsOnPools = (client: EndpointClient): boolean =>
   client.service !== undefined &&
-  scopeFor(client, client.service).some(({ boundary }) => boundary === 'pool');
+  scopeFor(client, client.service).some(({ boundary }) => boundary !== 'node');
 
 const NOT_SCOPED: EndpointVisibility = { visible: true, reason: 'NotScoped' };
 /** An unknown Service may be restricted. Withholding an endpoint for a while is better than leaking it. */
@@ -93,9 +97,10 @@ function checkFor(rule: ScopeRule, { membership, clientNode }: EndpointClient): 
     reason,
     source: rule.source,
   });
+  const checks = { node: () => always(result(false, 'OtherNode')), pool: checkPool, targets: checkTargets };
   const sameNode = result(true, 'SameNode');
   const withoutNode = result(false, 'EndpointWithoutNode');
-  const otherNode = rule.boundary === 'node' ? always(result(false, 'OtherNode')) : checkPool();
+  const otherNode = checks[rule.boundary]();
   return (nodeName) => {
     if (nodeName === undefined || nodeName === '') return withoutNode;
     return nodeName === clientNode ? sameNode : otherNode(nodeName);
@@ -109,6 +114,16 @@ function checkFor(rule: ScopeRule, { membership, clientNode }: EndpointClient): 
     const samePool = result(true, 'SamePool');
     const otherPool = result(false, 'OtherPool');
     return (nodeName) => (membership.poolOf(kind, nodeName) === pool ? samePool : otherPool);
+  }
+
+  function checkTargets(): (nodeName: string) => EndpointVisibility {
+    const shares = sharesTarget(rule.targets ?? {}, clientNode, (kind, node) =>
+      membership.poolOf(kind, node),
+    );
+    if (shares === undefined) return always(result(false, 'ClientWithoutTarget'));
+    const sameTarget = result(true, 'SameTarget');
+    const otherTarget = result(false, 'OtherTarget');
+    return (nodeName) => (shares(nodeName) ? sameTarget : otherTarget);
   }
 }
 

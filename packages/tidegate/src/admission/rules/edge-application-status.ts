@@ -57,6 +57,9 @@ function addedObjects(now: EdgeApplication | null, before: EdgeApplication | nul
     return (
       old === undefined ||
       old.identifier.uid !== entry.identifier.uid ||
+      // The same kind and name with another resource or version: the manager deletes what the resource names.
+      old.identifier.resource !== entry.identifier.resource ||
+      old.identifier.version !== entry.identifier.version ||
       standsForNew(old) !== standsForNew(entry)
     );
   });

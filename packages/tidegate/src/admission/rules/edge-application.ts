@@ -1,7 +1,9 @@
 import { EDGE_APPLICATIONS, type EdgeApplication } from '../../api/index.ts';
 import {
   type KindOfPool,
+  kindByAge,
   manifestErrors,
+  type PoolAges,
   targetLabelsOf,
   targetsOf,
   validateEdgeApplication,
@@ -13,10 +15,7 @@ import { missingPermission, type PermissionSources } from './author-permissions.
 import { changedSpec } from './changed-spec.ts';
 import { KUBELET_LABELS } from './node-identity.ts';
 
-export const edgeApplicationRule = (
-  membership: Pick<Membership, 'hasPool'>,
-  permissions: PermissionSources,
-): AdmissionRule => ({
+export const edgeApplicationRule = (membership: Pools, permissions: PermissionSources): AdmissionRule => ({
   group: EDGE_APPLICATIONS.group,
   versions: [EDGE_APPLICATIONS.version],
   resource: EDGE_APPLICATIONS.resource,
@@ -38,7 +37,7 @@ export const edgeApplicationRule = (
       ({ path, pool }) =>
         `${path}: NodeGroup or NodePool ${JSON.stringify(pool)} not found; nothing is deployed there until it exists`,
     );
-    warnings.push(...forgeableTargets(application));
+    warnings.push(...forgeableTargets(application), ...ambiguousTargets(application, membership));
     // From cheap to expensive: only authors with all permissions can make the manager render.
     const mistakes = manifestErrors(application);
     if (mistakes.length > 0) return { problems: mistakes, warnings };
@@ -59,9 +58,25 @@ const forgeableTargets = (application: EdgeApplication): string[] =>
         `spec.workloadScope.targetNodeLabels: every node sets its own label ${key}, so a compromised node can receive these pods; use a label with the prefix node-restriction.kubernetes.io/ for pods that not every node may run`,
     );
 
+type Pools = Pick<Membership, 'createdAt'>;
+
+const agesIn = (membership: Pools, name: string): PoolAges => ({
+  NodeGroup: membership.createdAt('NodeGroup', name),
+  NodePool: membership.createdAt('NodePool', name),
+});
+
 const kindOfPoolIn =
-  (membership: Pick<Membership, 'hasPool'>): KindOfPool =>
-  (name) => {
-    if (membership.hasPool('NodeGroup', name)) return 'NodeGroup';
-    return membership.hasPool('NodePool', name) ? 'NodePool' : undefined;
-  };
+  (membership: Pools): KindOfPool =>
+  (name, wanted) =>
+    kindByAge(agesIn(membership, name), wanted);
+
+/** A name that a NodeGroup and a NodePool have stands for the older one. That is worth a warning, not an error. */
+function ambiguousTargets({ spec }: EdgeApplication, membership: Pools): string[] {
+  return (spec.workloadScope?.targetNodeGroups ?? []).flatMap(({ name, kind }, index) => {
+    const ages = agesIn(membership, name);
+    if (kind !== undefined || ages.NodeGroup === undefined || ages.NodePool === undefined) return [];
+    return [
+      `spec.workloadScope.targetNodeGroups[${index}].name: a NodeGroup and a NodePool have the name ${JSON.stringify(name)}; the older one, the ${kindByAge(ages)}, is used: set kind`,
+    ];
+  });
+}

@@ -1,8 +1,10 @@
 import { type IngressClass, type KubeObject, Store } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
+import type { IngressClassParameters } from '../../api/index.ts';
+import { ProvisionerRegistry } from '../../ingress/provisioners/index.ts';
 import { type AdmissionRequest, type AdmissionResult, reviewResponse } from '../review.ts';
 import { defaultIngressClassRule } from './default-ingress-class.ts';
-import { ingressClassParametersRule } from './ingress-class-parameters.ts';
+import { ingressClassParametersRule, ingressClassRule } from './ingress-class-parameters.ts';
 import { l7RouterRule } from './l7-router.ts';
 
 const classes = new Store<IngressClass>(() => {});
@@ -50,14 +52,57 @@ describe('an Ingress without a class', () => {
 });
 
 describe('IngressClassParameters', () => {
-  const review = (parameters: object, old?: object) =>
-    ingressClassParametersRule().evaluate(
-      requestFor({ parameters }, old && { parameters: old }),
-    ) as AdmissionResult;
+  const provisioners = new ProvisionerRegistry();
+  const own = (parameters: object) => ({ metadata: { name: 'x' }, parameters }) as IngressClassParameters;
+  const user = (controller: string): IngressClass => ({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'IngressClass',
+    metadata: { name: 'user' },
+    spec: {
+      controller,
+      parameters: { apiGroup: 'networking.tidegate.io', kind: 'IngressClassParameters', name: 'x' },
+    },
+  });
+  const sources = (classes: IngressClass[], parameters?: object) => ({
+    classes: { list: () => classes },
+    provisioners,
+    parametersOf: () => parameters && own(parameters),
+  });
+  const review = (parameters: object, old?: object, classes: IngressClass[] = []) =>
+    ingressClassParametersRule(sources(classes)).evaluate({
+      ...requestFor({ parameters }, old && { parameters: old }),
+      namespace: 'tidegate-system',
+      name: 'x',
+    }) as AdmissionResult;
+
+  it('are checked for the provisioner of each class that refers to them, and errors name the key', () => {
+    const problems = [
+      {
+        path: 'parameters[maxHosts]',
+        message: '"many" is invalid: write a number from 1 to 20000 (IngressClass user)',
+      },
+    ];
+    expect(review({ maxHosts: 'many' }, undefined, [user('tidegate.io/nginx')])).toEqual({ problems });
+    expect(review({ maxHosts: 'many' }, undefined, [user('kubernetes.io/gce')])).toEqual({ problems });
+    expect(review({ maxHosts: 'many' }, undefined, [user('k8s.io/ingress-nginx')])).toEqual({ problems: [] });
+  });
+
+  it('are checked when a class refers to them', () => {
+    const rule = ingressClassRule(sources([], { replicas: '-1' }));
+    expect(rule.evaluate(requestFor(user('tidegate.io/nginx')))).toEqual({
+      problems: [
+        {
+          path: 'spec.parameters',
+          message:
+            'IngressClassParameters tidegate-system/x: replicas: "-1" is invalid: write a number from 0 to 1000',
+        },
+      ],
+    });
+  });
 
   it('are limited to 256 KiB of keys and values', () => {
     const value = 'ä'.repeat(128 * 1024 - 1);
-    expect(review({ ab: value })).toEqual({});
+    expect(review({ ab: value })).toEqual({ problems: [] });
     expect(review({ abc: value }).problems).toEqual([
       { path: 'parameters', message: expect.stringContaining('have 262145 bytes in total') },
     ]);

@@ -2,8 +2,10 @@
 
 import { type Ingress, keyOf, type Secret, type Service } from '@tidegate/kube';
 import { ALL_HOSTS, type HostClaimSpec, type IngressClassPolicy } from '../../api/index.ts';
-import { Compiler, type IngressProblem, readIngress } from '../../ingress/compile/index.ts';
+import { Compiler, type IngressProblem, ingressProblem, type Outcome } from '../../ingress/compile/index.ts';
+import type { Delta } from '../../ingress/model.ts';
 import { type ClaimIndex, newHostClaim, refusalOf, type Wish } from '../../ingress/ownership/index.ts';
+import { notSupported, type ProvisionerProfile } from '../../ingress/provisioners/index.ts';
 import type { Turn } from '../rule.ts';
 import { MOST_ENTRIES, MOST_HOSTS, sizeOf } from './ingress-size.ts';
 
@@ -30,12 +32,11 @@ export async function problemsIfCreated(
   ingress: Ingress,
   className: string,
   existing: ExistingObjects,
-  { now, turn }: { now: number; turn: Turn },
+  { now, turn, provisioner }: { now: number; turn: Turn; provisioner?: ProvisionerProfile },
 ): Promise<readonly IngressProblem[]> {
   const { creationTimestamp: _, ...metadata } = ingress.metadata;
   const candidate = { ...ingress, metadata };
   const key = keyOf(candidate);
-  const { claims, tls } = readIngress(candidate);
   const classNames = existing.classesWith(className);
   const wishFor = (host: string, namespace: string): Wish => ({
     className,
@@ -50,10 +51,13 @@ export async function problemsIfCreated(
     explain: (host, namespace) => refusal(wishFor(host, namespace)),
     now: () => now,
   });
+  // The candidate is read once: with many regular expressions, that is most of the work.
+  compiler.put('Ingress', candidate);
+  const { claims, tls } = compiler.factsOf(key) ?? { claims: new Map<string, never>(), tls: [] };
   // An Ingress that shares many hosts with the candidate is compiled once, so the cost grows with the number of hosts only.
   const compiled = new Set<Ingress>();
   const budget = new Budget();
-  let steps = 0;
+  let [steps, entries] = [0, 0];
   for (const host of claims.keys()) {
     if (++steps % HOSTS_PER_TURN === 0) await turn();
     const others = classNames.flatMap((name) => existing.ingressesNaming(name, host).slice(0, MOST_PER_HOST));
@@ -62,13 +66,16 @@ export async function problemsIfCreated(
       if (compiled.has(other) || keyOf(other) === key || !budget.allows(other)) continue;
       compiled.add(other);
       compiler.put('Ingress', other);
+      entries += sizeOf(other).entries;
+      if (entries < ENTRIES_PER_TURN) continue;
+      entries = 0;
+      await turn();
     }
     const isFree = (namespace: string): boolean => refusal(wishFor(host, namespace)) === undefined;
     const own = wishFor(host, `${candidate.metadata.namespace}`);
     for (const spec of claimsFor(own, { existing, others, isFree, now }))
       compiler.put('HostClaim', newHostClaim(spec));
   }
-  compiler.put('Ingress', candidate);
   const upstreams = [...claims.values()].flatMap(({ routes, fallback }) =>
     [...routes, ...(fallback === undefined ? [] : [fallback])].map(({ upstream }) => upstream),
   );
@@ -81,14 +88,40 @@ export async function problemsIfCreated(
     if (found !== undefined) compiler.put('Secret', found);
   }
   await turn();
-  const { outcomes } = compiler.flush();
-  const problems = outcomes.set.find((outcome) => outcome.ingress === key)?.problems ?? [];
+  const { delta, outcomes } = compiler.flush();
+  const outcome = outcomes.set.find(({ ingress: each }) => each === key);
+  const missing = outcome && delta && provisioner ? missingOf(outcome, delta, provisioner) : [];
+  const problems = [...(outcome?.problems ?? []), ...missing];
   const knowsSecrets = existing.knowsSecretsOf(candidate.metadata.namespace ?? '');
-  return problems.filter(({ about }) => about !== 'certificates' || knowsSecrets);
+  // The manager does not read users.
+  return problems.filter(({ about }) => about !== 'users' && (about !== 'certificates' || knowsSecrets));
+}
+
+/**
+ * What the load balancers of the class cannot do. A program outside of the manager decides this itself, and need not declare
+ * what it can do.
+ */
+function missingOf(
+  { hosts: served }: Outcome,
+  { hosts, upstreams }: Delta,
+  { programming, capabilities, controller }: ProvisionerProfile,
+): IngressProblem[] {
+  if (programming === 'external') return [];
+  const own = hosts.set.filter(({ host }) => served.includes(host)).map((each) => [each.host, each] as const);
+  const table = {
+    hosts: new Map(own),
+    upstreams: new Map(upstreams.set.map((each) => [each.id, each])),
+    certificates: new Map(),
+  };
+  return [...notSupported(table, capabilities, controller).values()].map(({ message }) =>
+    ingressProblem('NotSupported', 'spec', message),
+  );
 }
 
 /** Reading a claim, and finding the owners of a host, takes a fraction of a millisecond. */
 const HOSTS_PER_TURN = 50;
+/** Reading a path takes less, unless it is a regular expression. */
+const ENTRIES_PER_TURN = 100;
 /** Ingresses that name a host beyond this number are not compared. Routers decide in any case. */
 const MOST_PER_HOST = 50;
 

@@ -8,11 +8,17 @@ import {
   keyOf,
   SERVICES,
 } from '@tidegate/kube';
-import { HOST_CLAIMS, INGRESS_CLASS_POLICIES } from '../../api/index.ts';
+import {
+  HOST_CLAIMS,
+  INGRESS_CLASS_PARAMETERS,
+  INGRESS_CLASS_POLICIES,
+  ROUTER_PROVISIONERS,
+} from '../../api/index.ts';
 import { ClassTable } from '../../ingress/classes/index.ts';
 import { classNameOf, readIngress } from '../../ingress/compile/index.ts';
 import { TlsSecrets } from '../../ingress/index.ts';
 import { ClaimIndex, ownershipOf } from '../../ingress/ownership/index.ts';
+import { type ProvisionerProfile, ProvisionerRegistry } from '../../ingress/provisioners/index.ts';
 import type { IngressSources } from './ingress.ts';
 
 const HOST_INDEX = 'admission/host';
@@ -28,12 +34,16 @@ export function ingressSources(context: {
   client: KubeClient;
   informers: Informers;
   clock: Clock;
+  /** Provisioners besides the built-in ones. */
+  provisioners?: readonly ProvisionerProfile[];
 }): IngressSources & { synced: Promise<unknown> } {
   const { informers } = context;
   const classes = informers.for(INGRESS_CLASSES);
   const ingresses = informers.for(INGRESSES);
   const services = informers.for(SERVICES);
-  const secrets = new TlsSecrets(context);
+  const provisioners = new ProvisionerRegistry(context.provisioners, informers.for(ROUTER_PROVISIONERS));
+  const secrets = new TlsSecrets({ ...context, provisioners });
+  const parameters = informers.for(INGRESS_CLASS_PARAMETERS);
   const policies = informers.for(INGRESS_CLASS_POLICIES);
   const recorded = informers.for(HOST_CLAIMS);
   const claims = new ClaimIndex();
@@ -43,10 +53,18 @@ export function ingressSources(context: {
     onDelete: (claim) => claims.remove(keyOf(claim)),
   });
   // Problems of classes are reported by the leader.
-  const families = new ClassTable({ client: context.client, informers, recorder: { warning: () => {} } });
+  const families = new ClassTable({
+    client: context.client,
+    informers,
+    recorder: { warning: () => {} },
+    provisioners,
+  });
   ingresses.addIndex(HOST_INDEX, hostsOf);
   return {
     classes: classes.cache,
+    provisioners,
+    parametersOf: ({ kind, namespace, name }) =>
+      kind === 'IngressClassParameters' ? parameters.cache.get(`${namespace}/${name}`) : undefined,
     claims,
     policyOf: (className) => policies.cache.get(className)?.spec,
     classesWith: (className) => families.familyOf(className)?.classNames ?? [className],

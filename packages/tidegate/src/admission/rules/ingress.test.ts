@@ -1,9 +1,10 @@
 import { evaluate } from '@marcbachmann/cel-js';
-import { type Ingress, type IngressClass, keyOf, type Secret, type Service } from '@tidegate/kube';
+import { INGRESSES, type Ingress, type IngressClass, keyOf, type Secret, type Service } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
 import type { HostClaim, IngressClassPolicy } from '../../api/index.ts';
 import { readIngress } from '../../ingress/compile/index.ts';
 import { ClaimIndex, ownershipOf } from '../../ingress/ownership/index.ts';
+import { BUILT_IN, type ProvisionerProfile, ProvisionerRegistry } from '../../ingress/provisioners/index.ts';
 import {
   CLASS,
   hostClaim,
@@ -34,6 +35,8 @@ interface Cluster {
   services?: Service[];
   secrets?: Secret[];
   knowsSecrets?: boolean;
+  /** Provisioners in place of the built-in ones. */
+  provisioners?: ProvisionerProfile[];
 }
 
 const ruleOf = ({
@@ -56,6 +59,8 @@ const ruleOf = ({
       claims,
       policyOf: (className) => (className === CLASS ? cluster.policy : undefined),
       classesWith: (className) => [className, ...(cluster.sharedWith ?? [])],
+      provisioners: new ProvisionerRegistry(cluster.provisioners),
+      parametersOf: () => undefined,
       classes: { get: (name) => classes.find(({ metadata }) => metadata.name === name), list: () => classes },
       ingressesNaming: (className, host) =>
         read.filter(({ ofClass, hosts }) => ofClass === className && hosts.has(host)).map(({ each }) => each),
@@ -67,6 +72,18 @@ const ruleOf = ({
   );
 };
 
+const requestFor = (object: Ingress, oldObject: Ingress | null = null): AdmissionRequest => ({
+  uid: 'u',
+  kind: { group: INGRESSES.group, version: 'v1', kind: 'Ingress' },
+  resource: { group: INGRESSES.group, version: 'v1', resource: INGRESSES.resource },
+  name: object.metadata.name ?? '',
+  namespace: object.metadata.namespace ?? '',
+  operation: oldObject === null ? 'CREATE' : 'UPDATE',
+  userInfo: { username: 'ann' },
+  object,
+  oldObject,
+});
+
 async function review(
   fields: IngressFields,
   cluster: Cluster = {},
@@ -77,23 +94,54 @@ async function review(
     ...cluster,
     ingresses: [...(cluster.ingresses ?? []), ...(oldObject ? [oldObject] : [])],
   });
-  const request: AdmissionRequest = {
-    uid: 'u',
-    kind: { group: rule.group, version: 'v1', kind: 'Ingress' },
-    resource: { group: rule.group, version: 'v1', resource: rule.resource },
-    name: object.metadata.name ?? '',
-    namespace: object.metadata.namespace ?? '',
-    operation: oldObject === null ? 'CREATE' : 'UPDATE',
-    userInfo: { username: 'ann' },
-    object,
-    oldObject,
-  };
-  const { problems = [], warnings = [] } = await rule.evaluate(request);
+  const { problems = [], warnings = [] } = await rule.evaluate(requestFor(object, oldObject));
   return [
     ...problems.map(({ path, message }) => `${path}: ${message}`),
     ...warnings.map((text) => `warning: ${text}`),
   ];
 }
+
+describe('the cost of a review', () => {
+  const REGEX = { 'nginx.ingress.kubernetes.io/use-regex': 'true' };
+  const many = (count: number, host = 'a.example.com') =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`${host}/p${at}/.*`, 'a:http']));
+  /** Counts how often the paths of the Ingress are read. */
+  const counted = (object: Ingress): { readonly reads: number } => {
+    const count = { reads: 0 };
+    for (const path of (object.spec?.rules ?? []).flatMap(({ http }) => http?.paths ?? [])) {
+      const { backend } = path;
+      Object.defineProperty(path, 'backend', {
+        enumerable: true,
+        get: () => {
+          count.reads++;
+          return backend;
+        },
+      });
+    }
+    return count;
+  };
+
+  it('is that of one reading of each version', async () => {
+    const [object, old] = [50, 40].map((count) => ingress({ annotations: REGEX, rules: many(count) }));
+    const [now, before] = [counted(object!), counted(old!)];
+    const rule = ruleOf();
+    await rule.evaluate(requestFor(object!));
+    expect(now.reads).toBe(50);
+    // What the API server stores has no getters.
+    await rule.evaluate(requestFor(ingress({ annotations: REGEX, rules: many(50) }), old!));
+    expect(before.reads).toBe(40);
+  });
+
+  it('does not delay other reviews: there is a turn for every hundred paths of other Ingresses', async () => {
+    const ingresses = Array.from({ length: 40 }, (_, at) =>
+      ingress({ name: `other-${at}`, annotations: REGEX, rules: many(50) }),
+    );
+    let turns = 0;
+    const turn = async (): Promise<void> => void turns++;
+    await ruleOf({ ingresses }).evaluate(requestFor(ingress({ name: 'new', rules: many(1) })), turn);
+    expect(turns).toBeGreaterThanOrEqual(40);
+  });
+});
 
 describe('an Ingress of a class that Tidegate serves', () => {
   const rules = { 'a.example.com/': 'a:http' };
@@ -214,12 +262,12 @@ describe('an Ingress of a class that Tidegate serves', () => {
   });
 
   it('is rejected with access control of ingress-nginx that Tidegate does not support', async () => {
-    const annotations = { 'nginx.ingress.kubernetes.io/whitelist-source-range': '10.0.0.0/8' };
+    const annotations = { 'nginx.ingress.kubernetes.io/auth-snippet': 'http://a' };
     const refused = expect.stringMatching(
-      /^metadata\.annotations\[nginx\.ingress\.kubernetes\.io\/whitelist-source-range\]: .* asks for restrictions by the address of the client\. Tidegate does not support it/,
+      /^metadata\.annotations\[nginx\.ingress\.kubernetes\.io\/auth-snippet\]: .* asks for directives of nginx for the server that authenticates clients\. Tidegate does not support it/,
     );
     expect(await review({ rules, annotations })).toEqual([refused]);
-    expect(await review({ rules, annotations: { 'example.com/auth-url': 'http://a' } })).toHaveLength(1);
+    expect(await review({ rules, annotations: { 'example.com/auth-snippet': 'http://a' } })).toHaveLength(1);
     // An Ingress that has it already can be changed otherwise, but stays closed.
     const before = { rules: { 'b.example.com/': 'a:http' }, annotations };
     expect(await review({ rules, annotations }, {}, before)).toEqual([expect.stringMatching(/^warning: /)]);
@@ -227,7 +275,10 @@ describe('an Ingress of a class that Tidegate serves', () => {
   });
 
   it('gets a warning for annotations of ingress-nginx that Tidegate ignores', async () => {
-    const annotations = { 'nginx.ingress.kubernetes.io/rewrite-target': '/', 'example.com/other': 'x' };
+    const annotations = {
+      'nginx.ingress.kubernetes.io/fastcgi-index': 'index.php',
+      'example.com/other': 'x',
+    };
     expect(await review({ rules, annotations })).toEqual([
       expect.stringMatching(/^warning: metadata\.annotations\[nginx.*\]: Tidegate ignores /),
     ]);
@@ -242,11 +293,78 @@ describe('an Ingress of a class that Tidegate serves', () => {
     ]);
   });
 
-  it('is rejected with regular expressions as paths', async () => {
+  it('is rejected with a path that is too long', async () => {
+    expect(await review({ rules: { [`a.example.com${'/'.repeat(500_000)}x`]: 'a:http' } })).toEqual([
+      expect.stringMatching(
+        /^spec\.rules\[0\]\.http\.paths\[0\]\.path: .* has 500001 characters, the limit is 4096/,
+      ),
+    ]);
+  });
+
+  it('is rejected if its namespace has too many paths of the host', async () => {
+    const stored = ingress({ name: 'stored', age: 60, rules: { 'a.example.com/s': 'a:http' } });
+    const [rule] = stored.spec?.rules ?? [];
+    const [path] = rule?.http?.paths ?? [];
+    const paths = Array.from({ length: 4_998 }, (_, at) => ({ ...path!, path: `/s${at}` }));
+    const full = { ...stored, spec: { ...stored.spec, rules: [{ ...rule, http: { paths } }] } };
+    const wanted = { 'a.example.com/1': 'a:http', 'a.example.com/2': 'a:http' };
+    expect(await review({ rules: wanted }, { ingresses: [full] })).toEqual([]);
+    expect(
+      await review({ rules: { ...wanted, 'a.example.com/3': 'a:http' } }, { ingresses: [full] }),
+    ).toEqual([
+      expect.stringContaining('The Ingresses of a namespace can have 5000 paths of host a.example.com'),
+    ]);
+  });
+
+  it('is rejected with a protocol of the backend that Tidegate does not support', async () => {
+    const annotations = { 'nginx.ingress.kubernetes.io/backend-protocol': 'GRPCS' };
+    expect(await review({ rules, annotations })).toEqual([
+      'metadata.annotations[nginx.ingress.kubernetes.io/backend-protocol]: Invalid value "GRPCS": write one of http, https, grpc. Requests to the backends of the Ingress get the response 503.',
+    ]);
+  });
+
+  it('is rejected with regular expressions that do not take linear time', async () => {
     const annotations = { 'nginx.ingress.kubernetes.io/use-regex': 'true' };
-    expect(await review({ rules: { 'a.example.com/(a|b)': 'a:http' }, annotations })).toEqual([
-      expect.stringMatching(/^spec\.rules\[0\].* is a regular expression/),
-      expect.stringMatching(/^warning: .*use-regex/),
+    expect(await review({ rules: { 'a.example.com/(a|b)': 'a:http' }, annotations })).toEqual([]);
+    expect(await review({ rules: { 'a.example.com/(a|b)\\1': 'a:http' }, annotations })).toEqual([
+      expect.stringMatching(
+        /^spec\.rules\[0\].* has a back-reference, which is not supported at character 7\./,
+      ),
+    ]);
+  });
+
+  it.each([
+    [
+      'whitelist-source-range',
+      '10.0.0.0/33',
+      /Invalid value "10.0.0.0\/33": write comma-separated .* hosts .* 503/,
+    ],
+    ['denylist-source-range', '', /Invalid value "": write comma-separated/],
+    ['permanent-redirect', 'javascript:alert(1)', /write a URL with http or https, or a path.* paths .* 503/],
+    ['temporal-redirect-code', '200', /write one of 302, 301, 303, 307, 308/],
+    ['affinity', 'cooky', /"cooky": write cookie\./],
+    ['rewrite-target', '/$0', /write a path that starts with a slash, with \$1 to \$9/],
+    ['use-regex', 'maybe', /write true or false/],
+    ['app-root', '//evil.io', /write a path that starts with one slash/],
+  ])('is rejected with %s: %j', async (name, value, message) => {
+    const annotations = { [`nginx.ingress.kubernetes.io/${name}`]: value };
+    expect(await review({ rules: { 'a.example.com/': 'a:http' }, annotations })).toEqual([
+      expect.stringMatching(message),
+    ]);
+  });
+
+  it('gets a warning for what the provisioner of its class cannot do', async () => {
+    const [nginx] = BUILT_IN;
+    const provisioners = [{ ...nginx!, capabilities: new Set(['tls', 'redirects'] as const) }];
+    const annotations = {
+      'nginx.ingress.kubernetes.io/whitelist-source-range': '10.0.0.0/8',
+      'nginx.ingress.kubernetes.io/permanent-redirect': 'https://a.example.com',
+    };
+    expect(await review({ rules, annotations })).toEqual([]);
+    expect(await review({ rules, annotations }, { provisioners })).toEqual([
+      expect.stringMatching(
+        /^warning: spec: The provisioner tidegate\.io\/nginx does not support allow and deny lists of client addresses\. Nothing of host /,
+      ),
     ]);
   });
 

@@ -7,10 +7,12 @@ import {
   isBeingDeleted,
   type KubeObject,
 } from '@tidegate/kube';
-import { INGRESS_CLASS_ANNOTATION, INGRESS_CONTROLLER_PREFIX } from '../../api/index.ts';
+import { INGRESS_CLASS_ANNOTATION } from '../../api/index.ts';
 import { classNameOf, type IngressProblem } from '../../ingress/compile/index.ts';
+import type { ProvisionerRegistry } from '../../ingress/provisioners/index.ts';
 import type { AdmissionResult } from '../review.ts';
 import type { AdmissionRule, MatchCondition, Turn } from '../rule.ts';
+import type { ParameterSources } from './ingress-class-parameters.ts';
 import { type ExistingObjects, problemsIfCreated } from './ingress-problems.ts';
 import { excessOf, sizeOf } from './ingress-size.ts';
 
@@ -25,6 +27,7 @@ const REJECTED: ReadonlySet<IngressProblem['reason']> = new Set([
   'InvalidHost',
   'TooManyHosts',
   'InvalidPath',
+  'TooManyPaths',
   'UnknownAnnotation',
   'InvalidAnnotation',
   'AccessControlNotSupported',
@@ -34,8 +37,9 @@ const REJECTED: ReadonlySet<IngressProblem['reason']> = new Set([
 /** The compiler reports it always here, because endpoints are not loaded. */
 const NOT_CHECKED: IngressProblem['reason'] = 'NoEndpoints';
 
-export interface IngressSources extends ExistingObjects {
+export interface IngressSources extends ExistingObjects, Pick<ParameterSources, 'parametersOf'> {
   readonly classes: Pick<Cache<IngressClass>, 'get' | 'list'>;
+  readonly provisioners: Pick<ProvisionerRegistry, 'forController'>;
 }
 
 /**
@@ -50,7 +54,7 @@ export const ingressRule = (sources: IngressSources, now: () => number): Admissi
   operations: ['CREATE', 'UPDATE'],
   // Routers tolerate invalid Ingresses. The webhook only reports problems earlier.
   failurePolicy: 'Ignore',
-  matchConditions: () => [classIsOneOf(sources.classes.list().filter(isOurs))],
+  matchConditions: () => [classIsOneOf(sources.classes.list().filter((each) => isOurs(each, sources)))],
   async evaluate({ object, oldObject, namespace, name }, turn = async () => {}): Promise<AdmissionResult> {
     if (!object || isBeingDeleted(object) || isSame(object, oldObject)) return {};
     const excess = excessOf(sizeOf(object as Ingress));
@@ -76,8 +80,8 @@ export const ingressRule = (sources: IngressSources, now: () => number): Admissi
   },
 });
 
-const isOurs = ({ spec }: IngressClass): boolean =>
-  spec?.controller?.startsWith(INGRESS_CONTROLLER_PREFIX) ?? false;
+const isOurs = ({ spec }: IngressClass, { provisioners }: IngressSources): boolean =>
+  provisioners.forController(spec?.controller ?? '') !== undefined;
 
 const ANNOTATION = JSON.stringify(INGRESS_CLASS_ANNOTATION);
 /** The same as `classNameOf`, in CEL. */
@@ -114,8 +118,13 @@ async function problemsOf(
 ): Promise<readonly IngressProblem[]> {
   const className = classNameOf(ingress);
   const ingressClass = className === undefined ? undefined : sources.classes.get(className);
-  if (className === undefined || ingressClass === undefined || !isOurs(ingressClass)) return [];
-  const problems = await problemsIfCreated(ingress, className, sources, { now, turn });
+  if (className === undefined || ingressClass === undefined || !isOurs(ingressClass, sources)) return [];
+  const provisioner = sources.provisioners.forController(ingressClass.spec?.controller ?? '');
+  const problems = await problemsIfCreated(ingress, className, sources, {
+    now,
+    turn,
+    ...(provisioner && { provisioner }),
+  });
   return problems.filter(({ reason }) => reason !== NOT_CHECKED);
 }
 

@@ -41,6 +41,7 @@ const selecting = (name: string, ...keys: string[]): EdgeApplication => ({
 targetLabels.set(selecting('one', 'gpu', 'kubernetes.io/hostname'));
 targetLabels.set(selecting('two', 'gpu'));
 
+const NO_NODES = { nodes: { get: () => undefined }, nodeNow: async () => undefined };
 const NODE = { username: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
 const ADMIN = { username: 'ann', groups: ['system:masters'] };
 const WRITTEN = { 'pools.tidegate.io/written': '{"taints":[{"key":"dedicated","effect":"NoSchedule"}]}' };
@@ -51,9 +52,27 @@ interface Asked {
   after: Node;
   subResource?: string;
   registration?: 'allow' | 'refuse';
+  /** The node as the API server has it; undefined if it cannot be read. */
+  stored?: Node | 'unavailable';
+  cached?: Node;
 }
 
-async function refusalOf({ user = NODE, before, after, subResource, registration = 'allow' }: Asked) {
+async function refusalOf({
+  user = NODE,
+  before,
+  after,
+  subResource,
+  registration = 'allow',
+  stored = before as Node,
+  cached,
+}: Asked) {
+  const nodes = {
+    nodes: { get: () => cached },
+    nodeNow: async () => {
+      if (stored === 'unavailable') throw new Error('the API server does not answer');
+      return stored;
+    },
+  };
   const request: AdmissionRequest = {
     uid: 'u',
     kind: { group: '', version: 'v1', kind: 'Node' },
@@ -64,7 +83,7 @@ async function refusalOf({ user = NODE, before, after, subResource, registration
     object: after,
     oldObject: before ?? null,
   };
-  const rule = ruleFor(nodeIdentityRules({ membership, targetLabels, registration }), request);
+  const rule = ruleFor(nodeIdentityRules({ membership, targetLabels, registration, nodes }), request);
   return (await rule?.evaluate(request))?.forbidden;
 }
 
@@ -93,6 +112,29 @@ describe('what decides the pool of a node', () => {
     expect(await refusalOf({ user: ADMIN, before: without, after: withIt })).toBeUndefined();
   });
 
+  it('is compared with the stored node, because old API servers copy new labels into the old object', async () => {
+    const without = node('n1', { a: 'b' });
+    const withIt = node('n1', { a: 'b', 'apps.openyurt.io/desired-nodepool': 'paris' });
+    const same = { before: withIt, after: withIt };
+    for (const subResource of [undefined, 'status']) {
+      expect(await refusalOf({ ...same, stored: without, subResource })).toMatch(
+        'node n1 cannot change label',
+      );
+      // A cache that is a moment old must not decide, if the node can be read.
+      expect(await refusalOf({ ...same, stored: without, cached: withIt, subResource })).toMatch(
+        'cannot change',
+      );
+      expect(await refusalOf({ ...same, stored: withIt, cached: without, subResource })).toBeUndefined();
+      expect(await refusalOf({ ...same, stored: 'unavailable', cached: without, subResource })).toMatch(
+        'cannot change',
+      );
+      // Heartbeats must not depend on it.
+      expect(await refusalOf({ ...same, stored: 'unavailable', subResource })).toBeUndefined();
+    }
+    const records = { ...without, metadata: { ...without.metadata, annotations: WRITTEN } };
+    expect(await refusalOf({ before: records, after: records, stored: without })).toMatch('annotation');
+  });
+
   it('a node can change other labels, and report its status', async () => {
     const before = node('n1', { city: 'lyon', 'kubernetes.io/os': 'linux' });
     const after = node('n1', { city: 'lyon', 'kubernetes.io/os': 'other', rack: '7' }, { ready: 'True' });
@@ -119,7 +161,7 @@ describe('what decides the pool of a node', () => {
   });
 
   it('names the keys of the current selectors in the conditions', () => {
-    const [rule] = nodeIdentityRules({ membership, targetLabels, registration: 'allow' });
+    const [rule] = nodeIdentityRules({ membership, targetLabels, registration: 'allow', nodes: NO_NODES });
     const [, changed] = rule?.matchConditions?.() ?? [];
     expect(changed?.expression).toContain('"city","gpu","gpu-e","kubernetes.io/hostname-e","shop"');
   });

@@ -4,7 +4,7 @@
  * pool of another site: it would receive the pods, Secrets and endpoints of that site, and remove taints that
  * administrators set, because Tidegate removes what the record contains.
  */
-import { labelKeyProblems } from '@tidegate/kube';
+import { labelKeyProblems, type ObjectMeta } from '@tidegate/kube';
 import {
   DESIRED_NODE_POOL_LABEL,
   NODE_GROUP_LABEL,
@@ -13,7 +13,7 @@ import {
   WRITTEN_ANNOTATION,
 } from '../../api/index.ts';
 import type { TargetLabels } from '../../apps/index.ts';
-import type { Membership } from '../../pools/index.ts';
+import type { Membership, ReachabilitySources } from '../../pools/index.ts';
 import type { AdmissionRequest, AdmissionResult, UserInfo } from '../review.ts';
 import type { AdmissionRule, MatchCondition } from '../rule.ts';
 
@@ -22,6 +22,8 @@ export interface NodeIdentitySources {
   targetLabels: Pick<TargetLabels, 'keys'>;
   /** Whether a node may choose its pool when it registers, with `--node-labels` of the kubelet. */
   registration: 'allow' | 'refuse';
+  /** Nodes as the API server has stored them. */
+  nodes: Pick<ReachabilitySources, 'nodes' | 'nodeNow'>;
 }
 
 const POOL_LABELS = [NODE_POOL_LABEL, DESIRED_NODE_POOL_LABEL, NODE_GROUP_LABEL];
@@ -44,16 +46,16 @@ export const nodeIdentityRules = (sources: NodeIdentitySources): AdmissionRule[]
     evaluate: (request) => evaluate(request, sources),
   }));
 
-function evaluate(request: AdmissionRequest, sources: NodeIdentitySources): AdmissionResult {
+async function evaluate(request: AdmissionRequest, sources: NodeIdentitySources): Promise<AdmissionResult> {
   const { object, oldObject, userInfo } = request;
   if (!isNode(userInfo) || !object) return {};
   const { name = '' } = object.metadata;
   const isNew = !oldObject;
-  const labels =
-    isNew && sources.registration === 'allow'
-      ? []
-      : changed(object.metadata.labels, oldObject?.metadata.labels, protectedLabels(sources));
-  const records = changed(object.metadata.annotations, oldObject?.metadata.annotations, RECORDS);
+  let { labels, records } = differences(object.metadata, oldObject?.metadata, sources);
+  if (!isNew && labels.length + records.length === 0) {
+    const stored = await storedNode(name, sources);
+    if (stored !== undefined) ({ labels, records } = differences(object.metadata, stored.metadata, sources));
+  }
   if (labels.length + records.length === 0) return {};
   const what = [...labels.map((key) => `label ${key}`), ...records.map((key) => `annotation ${key}`)];
   const advice =
@@ -64,6 +66,28 @@ function evaluate(request: AdmissionRequest, sources: NodeIdentitySources): Admi
     forbidden: `node ${name} cannot ${isNew ? 'register with' : 'change'} ${what.join(', ')}: it decides to which pool the node belongs, or which applications it runs; ${advice}`,
   };
 }
+
+/** What a node must not change. `before` is undefined if it registers. */
+function differences(
+  now: ObjectMeta,
+  before: ObjectMeta | undefined,
+  sources: NodeIdentitySources,
+): { labels: string[]; records: string[] } {
+  const isFree = before === undefined && sources.registration === 'allow';
+  return {
+    labels: isFree ? [] : changed(now.labels, before?.labels, protectedLabels(sources)),
+    records: changed(now.annotations, before?.annotations, RECORDS),
+  };
+}
+
+/**
+ * The node before the change, as far as it is known. Before Kubernetes 1.18.18, 1.19.10 and 1.20.6, API servers copy the new
+ * metadata of a node into `oldObject` (CVE-2021-25735), so a change of labels is not visible there. The cache may be a moment
+ * old, and a node that repeats its request all the time would hit that moment; it is used only if there is nothing better.
+ * API servers with conditions are not affected, and do not ask about requests that change nothing.
+ */
+const storedNode = (name: string, { nodes: { nodes, nodeNow } }: NodeIdentitySources) =>
+  nodeNow(name).catch(() => nodes.get(name));
 
 const isNode = ({ username, groups = [] }: UserInfo): boolean =>
   username.startsWith('system:node:') || groups.includes('system:nodes');

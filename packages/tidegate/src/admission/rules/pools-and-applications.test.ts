@@ -2,6 +2,7 @@ import { type IngressClass, type KubeObject, Store, UnknownKindError } from '@ti
 import { describe, expect, it } from 'vitest';
 import { NODE_ADDRESSES_ANNOTATION } from '../../api/index.ts';
 import { ClaimIndex } from '../../ingress/ownership/index.ts';
+import { ProvisionerRegistry } from '../../ingress/provisioners/index.ts';
 import { Membership } from '../../pools/index.ts';
 import { type AdmissionRequest, type AdmissionResult, type Operation, reviewResponse } from '../review.ts';
 import { ruleFor } from '../rule.ts';
@@ -81,6 +82,8 @@ async function evaluate(resource: keyof typeof KINDS, asked: TestRequest): Promi
     classesWith: (className: string) => [className],
     service: none,
     secret: none,
+    provisioners: new ProvisionerRegistry(),
+    parametersOf: () => undefined,
     knowsSecretsOf: () => true,
   };
   const yurtIngresses = { list: () => [] };
@@ -91,6 +94,7 @@ async function evaluate(resource: keyof typeof KINDS, asked: TestRequest): Promi
     permissions,
     ingresses,
     yurtIngresses,
+    yurtApps: { pools: { list: () => [] }, overriders: { list: () => [] }, subject: () => undefined },
     reachability,
     now: () => 0,
   });

@@ -2,7 +2,7 @@ import { isIP, SocketAddress } from 'node:net';
 import { type Cache, isBeingDeleted } from '@tidegate/kube';
 import { type IngressPool, YURT_INGRESSES, type YurtIngress, type YurtIngressSpec } from '../../api/index.ts';
 import type { Membership } from '../../pools/index.ts';
-import { readSpec } from '../../yurtingress/index.ts';
+import { isOldIngressNginx, readSpec } from '../../yurtingress/index.ts';
 import type { AdmissionResult, FieldProblem } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
 import { changedSpec } from './changed-spec.ts';
@@ -30,7 +30,7 @@ export const yurtIngressRule = (
       .filter((other) => other.metadata.name !== request.name && !isBeingDeleted(other));
     const claims = new Claims(others);
     const before = readSpec((request.oldObject?.spec ?? {}) as YurtIngressSpec);
-    const result = { problems: [] as FieldProblem[], warnings: [] as string[] };
+    const result = { problems: [] as FieldProblem[], warnings: oldImages(spec) };
     for (const [index, pool] of (spec.pools ?? []).entries()) {
       const path = `spec.pools[${index}]`;
       const problems = [...claims.nameProblems(pool, path), ...claims.addressProblems(pool, path)];
@@ -44,6 +44,15 @@ export const yurtIngressRule = (
     return result;
   },
 });
+
+/** Such an image is accepted, because OpenYurt wrote it into every object. */
+const oldImages = (spec: YurtIngressSpec): string[] =>
+  (['ingress_controller_image', 'ingressControllerImage'] as const)
+    .filter((field) => isOldIngressNginx(spec[field] ?? ''))
+    .map(
+      (field) =>
+        `spec.${field}: ${spec[field]} is a release of ingress-nginx before 1.0 and is not used: the routers run the image of the flavor; remove the field`,
+    );
 
 const isPool = (membership: Pools, name: string): boolean =>
   membership.hasPool('NodePool', name) || membership.hasPool('NodeGroup', name);

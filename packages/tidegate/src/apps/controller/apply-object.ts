@@ -3,21 +3,24 @@ import {
   type Applier,
   type DiscoveredResource,
   isBeingDeleted,
-  isForbidden,
   isNotFound,
   type KubeClient,
   type KubeObject,
   keyOf,
 } from '@tidegate/kube';
-import { type EdgeApplication, type ResourceIdentifier, SYSTEM_NAMESPACE } from '../../api/index.ts';
+import type { EdgeApplication, ResourceIdentifier } from '../../api/index.ts';
 import { applyKnownFields } from '../apply-known-fields.ts';
 import { identityOf } from '../render/collisions.ts';
 import type { Rendered } from '../render/result.ts';
+import type { ApplicationPods } from './application-pods.ts';
 import type { AppliedCache } from './applied-cache.ts';
 import { availabilityOf } from './availability.ts';
 import type { Children } from './children.ts';
 import { isBornFromApply, isCreatedBy, isOwnedBy, type Recorded, refusal, withOwner } from './ownership.ts';
+import { permissionHint } from './permission-hint.ts';
+import { mustBeRecreated } from './recreate.ts';
 import { APPLY_FAILED, type Outcome } from './status.ts';
+import { withLiveSelector } from './take-over.ts';
 
 /** What applying an object needs. */
 export interface ApplyTools {
@@ -25,6 +28,7 @@ export interface ApplyTools {
   readonly applier: Applier;
   readonly children: Children;
   readonly appliedCache: AppliedCache;
+  readonly pods: ApplicationPods;
 }
 
 /** How the status identifies a rendered object. */
@@ -41,7 +45,7 @@ export const identifierOf = (
  * is being deleted, or if it does not belong to the application. `recorded`: the entry of the object in the status.
  */
 export async function applyObject(
-  { client, applier, children, appliedCache }: ApplyTools,
+  { client, applier, children, appliedCache, pods }: ApplyTools,
   application: EdgeApplication,
   rendered: Rendered,
   { resource, recorded }: { resource: DiscoveredResource; recorded: Recorded | undefined },
@@ -53,41 +57,61 @@ export async function applyObject(
     const live = await children.get(resource, rendered.object.metadata, signal);
     const isOurs = live === undefined || isCreatedBy(live, recorded);
     if (live !== undefined && isOurs) identifier.uid = live.metadata.uid;
-    const wanted = isOurs ? withOwner(rendered.object, application) : rendered.object;
+    const object = live === undefined ? rendered.object : withLiveSelector(rendered.object, live);
+    const wanted = isOurs ? withOwner(object, application) : object;
     if (live !== undefined) {
       if (!isOwnedBy(live, application, recorded !== undefined))
         return { identifier, available: false, reason: 'Refused', message: refusal(live, application) };
       // The watch reports when the old object is gone. The next reconcile creates the new one.
       if (isBeingDeleted(live)) return { identifier, ...availabilityOf(live) };
       const dropped = appliedCache.recall(key, identity, wanted, live);
-      if (dropped !== undefined) return outcomeOf(identifier, live, dropped);
+      if (dropped !== undefined) return outcomeOf(identifier, live, dropped, pods);
     }
-    const applied = await applyKnownFields(applier, resource, wanted, { signal });
+    const applied = await applyKnownFields(applier, resource, wanted, { signal }).catch(
+      async (error: unknown) => {
+        if (live === undefined || !isOurs || !mustBeRecreated(rendered.object, error)) throw error;
+        await client.delete(resource, live.metadata as { name: string }, {
+          propagationPolicy: 'Background',
+          ...(live.metadata.uid !== undefined && { preconditions: { uid: live.metadata.uid } }),
+          signal,
+        });
+        return undefined;
+      },
+    );
+    // The watch reports when the old object is gone. The next reconcile creates the new one.
+    if (applied === undefined) return { identifier, ...RECREATED };
     appliedCache.remember(key, identity, wanted, applied);
     // Another client may have created the object between our read and our apply.
     if (live === undefined && isBornFromApply(applied.object.metadata))
       identifier.uid = applied.object.metadata.uid;
-    return outcomeOf(identifier, applied.object, applied.dropped);
+    return outcomeOf(identifier, applied.object, applied.dropped, pods);
   } catch (error) {
     if (!(error instanceof ApiStatusError)) throw error;
     // Either the namespace does not exist, or the kind was removed from the cluster and discovery is out of date.
     if (isNotFound(error)) client.discovery.invalidate();
-    const hint =
-      isForbidden(error) && identifier.namespace !== undefined ? `; ${grant(identifier.namespace)}` : '';
-    return { identifier, available: false, reason: APPLY_FAILED, message: error.message + hint };
+    const message = error.message + permissionHint(error, identifier);
+    return { identifier, available: false, reason: APPLY_FAILED, message };
   }
 }
 
-/** The manager may create objects only in namespaces that have bound the ClusterRole of deploy/base. */
-const grant = (namespace: string): string =>
-  `to let Tidegate create objects in this namespace, run: kubectl create rolebinding tidegate-apps --namespace ${namespace} --clusterrole tidegate-apps --serviceaccount ${SYSTEM_NAMESPACE}:tidegate-apps`;
+const RECREATED: Omit<Outcome, 'identifier'> = {
+  available: false,
+  reason: 'Recreating',
+  message: 'the change is not possible in place, so the object is deleted and created again',
+};
 
-const outcomeOf = (
+function outcomeOf(
   identifier: ResourceIdentifier,
   object: KubeObject,
   dropped: readonly string[],
-): Outcome => ({
-  identifier,
-  ...availabilityOf(object),
-  ...(dropped.length > 0 && { warning: `unknown fields were ignored: ${dropped.join(', ')}` }),
-});
+  pods: ApplicationPods,
+): Outcome {
+  const availability = availabilityOf(object);
+  const problem = availability.available ? undefined : pods.problemOf(object);
+  return {
+    identifier,
+    ...availability,
+    ...(problem && { reason: problem.reason, message: `${availability.message}; ${problem.message}` }),
+    ...(dropped.length > 0 && { warning: `unknown fields were ignored: ${dropped.join(', ')}` }),
+  };
+}

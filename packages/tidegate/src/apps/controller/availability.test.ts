@@ -3,6 +3,9 @@ import { availabilityOf } from './availability.ts';
 
 const SEEN = { observedGeneration: 2 };
 const failed = [{ type: 'Failed', status: 'True', message: 'too many retries' }];
+const one = (type: string, status: string, reason?: string) => ({
+  conditions: [{ type, status, reason, message: reason === undefined ? undefined : 'why' }],
+});
 const late = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'stuck' }];
 
 it.each<[string, string, object, object | undefined, boolean, string]>([
@@ -134,6 +137,91 @@ it.each<[string, string, object, object | undefined, boolean, string]>([
   ['v1', 'Pod', {}, { phase: 'Succeeded' }, true, 'succeeded'],
   ['v1', 'Pod', {}, { phase: 'Failed' }, false, 'failed'],
   ['v1', 'ConfigMap', {}, undefined, true, 'matches the template'],
+  ['v1', 'PersistentVolumeClaim', {}, { phase: 'Pending' }, false, 'not bound yet'],
+  ['v1', 'PersistentVolumeClaim', {}, { phase: 'Bound' }, true, 'bound'],
+  ['v1', 'PersistentVolumeClaim', {}, { phase: 'Lost' }, false, 'does not exist any more'],
+  ['v1', 'Namespace', {}, { phase: 'Terminating' }, false, 'being deleted'],
+  ['autoscaling/v2', 'HorizontalPodAutoscaler', {}, undefined, true, 'matches the template'],
+  [
+    'autoscaling/v2',
+    'HorizontalPodAutoscaler',
+    {},
+    one('AbleToScale', 'False', 'FailedGetScale'),
+    false,
+    'FailedGetScale: why',
+  ],
+  [
+    'autoscaling/v2',
+    'HorizontalPodAutoscaler',
+    {},
+    one('ScalingActive', 'False', 'FailedGetResourceMetric'),
+    false,
+    'why',
+  ],
+  [
+    'autoscaling/v2',
+    'HorizontalPodAutoscaler',
+    {},
+    one('ScalingActive', 'False', 'ScalingDisabled'),
+    true,
+    '',
+  ],
+  ['policy/v1', 'PodDisruptionBudget', {}, { observedGeneration: 1 }, false, 'waiting for the controller'],
+  [
+    'policy/v1',
+    'PodDisruptionBudget',
+    {},
+    { ...SEEN, currentHealthy: 3, desiredHealthy: 2 },
+    true,
+    '3 pods are healthy, 2 must be',
+  ],
+  ['policy/v1', 'PodDisruptionBudget', {}, one('DisruptionAllowed', 'False', 'SyncFailed'), false, 'why'],
+  ['apiextensions.k8s.io/v1', 'CustomResourceDefinition', {}, undefined, false, 'not established yet'],
+  [
+    'apiextensions.k8s.io/v1',
+    'CustomResourceDefinition',
+    {},
+    one('Established', 'True'),
+    true,
+    'established',
+  ],
+  [
+    'apiextensions.k8s.io/v1',
+    'CustomResourceDefinition',
+    {},
+    one('NamesAccepted', 'False', 'Conflict'),
+    false,
+    'Conflict',
+  ],
+  [
+    'apiregistration.k8s.io/v1',
+    'APIService',
+    {},
+    one('Available', 'False', 'MissingEndpoints'),
+    false,
+    'MissingEndpoints',
+  ],
+  ['example.com/v1', 'Database', {}, one('Ready', 'False', 'NoDisk'), false, 'Ready is False: NoDisk: why'],
+  ['example.com/v1', 'Database', {}, one('Ready', 'Unknown'), false, 'Ready is Unknown'],
+  ['example.com/v1', 'Database', {}, one('Ready', 'True'), true, 'Ready is True'],
+  [
+    'example.com/v1',
+    'Database',
+    {},
+    { ...one('Ready', 'True'), observedGeneration: 1 },
+    false,
+    'waiting for the controller',
+  ],
+  [
+    'example.com/v1',
+    'Database',
+    {},
+    { conditions: [{ type: 'Ready', status: 'True', observedGeneration: 1 }] },
+    false,
+    'waiting for the controller',
+  ],
+  ['example.com/v1', 'Database', {}, one('Stalled', 'True', 'NoQuota'), false, 'NoQuota'],
+  ['example.com/v1', 'Database', {}, one('Reconciling', 'True', 'Progressing'), false, 'Progressing'],
 ])('%s %s %j, %j: %s', (apiVersion, kind, spec, status, available, message) => {
   const object = {
     apiVersion,

@@ -13,21 +13,20 @@ import {
   type ReplicaSet,
   type StatefulSet,
 } from '@tidegate/kube';
-
-/** The progress of one object. */
-export interface Availability {
-  readonly available: boolean;
-  /** In CamelCase; becomes the reason of conditions. */
-  readonly reason: string;
-  readonly message: string;
-}
-
-const available = (message: string): Availability => ({ available: true, reason: 'Available', message });
-const rollingOut = (message: string): Availability => ({ available: false, reason: 'RollingOut', message });
+import { type Availability, available, isObserved, NOT_OBSERVED, rollingOut } from './availability-result.ts';
+import {
+  ofApiService,
+  ofAutoscaler,
+  ofClaim,
+  ofConditions,
+  ofDefinition,
+  ofDisruptionBudget,
+  ofNamespace,
+} from './conditions.ts';
 
 /**
- * Returns whether an object is available, by the same rules as `kubectl rollout status`. Kinds without a rollout are
- * available as soon as they exist.
+ * Returns whether an object is available: workloads by the same rules as `kubectl rollout status`, other kinds by their own
+ * conditions (conditions.ts).
  */
 export function availabilityOf(object: KubeObject): Availability {
   if (isBeingDeleted(object))
@@ -47,17 +46,22 @@ export function availabilityOf(object: KubeObject): Availability {
       return available(`the schedule is ${(object as CronJob).spec?.schedule}`);
     case '/Pod':
       return ofPod(object as Pod);
+    case '/PersistentVolumeClaim':
+      return ofClaim(object);
+    case '/Namespace':
+      return ofNamespace(object);
+    case 'autoscaling/HorizontalPodAutoscaler':
+      return ofAutoscaler(object);
+    case 'policy/PodDisruptionBudget':
+      return ofDisruptionBudget(object);
+    case 'apiextensions.k8s.io/CustomResourceDefinition':
+      return ofDefinition(object);
+    case 'apiregistration.k8s.io/APIService':
+      return ofApiService(object);
     default:
-      return available('the object matches the template');
+      return ofConditions(object);
   }
 }
-
-/** Whether the status is about the current spec. Until the controller has observed it, the counts are of an older one. */
-const isObserved = ({ metadata, status }: { metadata: { generation?: number }; status?: unknown }): boolean =>
-  ((status as { observedGeneration?: number } | undefined)?.observedGeneration ?? 0) >=
-  (metadata.generation ?? 0);
-
-const NOT_OBSERVED = rollingOut('waiting for the controller to observe the change');
 
 function ofDeployment(deployment: Deployment): Availability {
   if (!isObserved(deployment)) return NOT_OBSERVED;

@@ -20,7 +20,7 @@ export class Children {
   readonly #informers: Informers;
   /** Called once for each new informer, so that the controller can watch it. */
   readonly #onFollow: (informer: Informer) => void;
-  readonly #followed = new Map<string, Informer>();
+  readonly #followed = new Map<string, { informer: Informer; resource: Resource }>();
 
   constructor(client: KubeClient, informers: Informers, onFollow: (informer: Informer) => void) {
     this.#client = client;
@@ -39,7 +39,7 @@ export class Children {
   ): Promise<KubeObject | undefined> {
     let refused = false;
     const key = namespace === undefined ? name : `${namespace}/${name}`;
-    const cached = this.#followed.get(idOf(resource, namespace))?.cache.get(key);
+    const cached = this.#followed.get(idOf(resource, namespace))?.informer.cache.get(key);
     if (cached !== undefined) return cached;
     try {
       return await this.#client.get(
@@ -57,6 +57,17 @@ export class Children {
     }
   }
 
+  /** The cluster no longer has this resource. Its informers end. */
+  forget({ group, resource }: Pick<Resource, 'group' | 'resource'>): void {
+    const ended = [...this.#followed].filter(
+      ([, { resource: followed }]) => followed.group === group && followed.resource === resource,
+    );
+    for (const [id, { informer }] of ended) {
+      this.#followed.delete(id);
+      this.#informers.end(informer);
+    }
+  }
+
   #follow(resource: Resource, namespace: string | undefined): void {
     const id = idOf(resource, namespace);
     if (this.#followed.has(id)) return;
@@ -64,7 +75,7 @@ export class Children {
       labelSelector: EDGE_APPLICATION_NAMESPACE_LABEL,
       ...(namespace !== undefined && { namespace }),
     });
-    this.#followed.set(id, informer);
+    this.#followed.set(id, { informer, resource });
     this.#onFollow(informer);
   }
 }

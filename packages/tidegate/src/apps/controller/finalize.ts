@@ -1,9 +1,9 @@
 import { hasFinalizer, isNotFound, type KubeObject, removeFinalizer } from '@tidegate/kube';
 import { EDGE_APPLICATION_FINALIZER, EDGE_APPLICATIONS, type EdgeApplication } from '../../api/index.ts';
-import { isCreatedBy } from './ownership.ts';
 import type { Tools } from './reconcile-objects.ts';
-import { deleteOwned, findOwned, notDeleted, recordedObjects } from './recorded-objects.ts';
-import type { Outcome } from './status.ts';
+import { recordedObjects } from './recorded-objects.ts';
+import { leftBehind, notDeleted, removeObject } from './remove-object.ts';
+import { DELETE_FAILED, type Outcome } from './status.ts';
 
 /**
  * Whether the application is deleted with `kubectl delete --cascade=orphan`, which keeps its objects. The garbage
@@ -14,31 +14,30 @@ export const isOrphaning = (application: KubeObject): boolean => hasFinalizer(ap
 /**
  * Deletes all objects that an application created, in every namespace, unless `orphan` is set. Removes the finalizer of the
  * application when all objects are gone; until then, returns the objects that are left.
+ *
+ * An object that the manager may not delete does not hold the application: the application would hold its namespace, and
+ * the namespace controller deletes role bindings before applications. The garbage collector deletes such objects in the
+ * namespace of the application, and an event names them.
  */
 export async function finalize(
-  { client, children, recorder }: Tools,
+  tools: Tools,
   application: EdgeApplication,
   orphan: boolean,
   signal: AbortSignal,
 ): Promise<readonly Outcome[]> {
+  const { client, recorder } = tools;
   if (!hasFinalizer(application, EDGE_APPLICATION_FINALIZER)) return [];
   const left: Outcome[] = [];
   if (!orphan) {
     for (const recorded of recordedObjects(application).values()) {
       const { identifier } = recorded;
-      const live = await findOwned(children, application, recorded, signal);
-      if (live === undefined) continue;
-      if (!isCreatedBy(live, recorded)) {
-        recorder.normal(application, 'NotDeleted', notDeleted(identifier));
-        continue;
-      }
-      await deleteOwned(client, identifier, live, signal);
-      left.push({
-        identifier,
-        available: false,
-        reason: 'Terminating',
-        message: 'the application is being deleted',
-      });
+      const removal = await removeObject(tools, application, recorded, signal);
+      if (removal.state === 'foreign') recorder.normal(application, 'NotDeleted', notDeleted(identifier));
+      if (removal.state === 'deleting') left.push({ identifier, ...TERMINATING });
+      if (removal.state !== 'failed') continue;
+      if (removal.refused)
+        recorder.warning(application, 'NotDeleted', leftBehind(identifier, removal.message));
+      else left.push({ identifier, available: false, reason: DELETE_FAILED, message: removal.message });
     }
   }
   if (left.length > 0) return left;
@@ -49,3 +48,9 @@ export async function finalize(
   }
   return [];
 }
+
+const TERMINATING: Omit<Outcome, 'identifier'> = {
+  available: false,
+  reason: 'Terminating',
+  message: 'the application is being deleted',
+};

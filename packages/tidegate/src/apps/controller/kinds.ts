@@ -17,13 +17,15 @@ export class Kinds {
     this.#resources = resources;
   }
 
-  /** Looks up the kinds of all manifests. Skips manifests without apiVersion or kind; rendering reports those. */
-  static async of({ spec }: EdgeApplication, discovery: Discovery): Promise<Kinds> {
+  /** Looks up the kinds of all manifests, also of older revisions. Skips manifests without apiVersion or kind; rendering reports those. */
+  static async of(
+    { spec }: EdgeApplication,
+    discovery: Discovery,
+    older: readonly Record<string, unknown>[] = [],
+  ): Promise<Kinds> {
     const resources = new Map<string, DiscoveredResource | undefined>();
-    for (const manifest of (spec.workloadTemplate?.manifests ?? []) as unknown[]) {
-      const { apiVersion, kind } = isJsonMap(manifest) ? manifest : {};
-      if (typeof apiVersion !== 'string' || typeof kind !== 'string') continue;
-      const gvk = kindOf({ apiVersion, kind });
+    const old = { workloadScope: {}, workloadTemplate: { manifests: [...older] } };
+    for (const gvk of [...kindsOf(spec), ...kindsOf(old)]) {
       if (!resources.has(textOf(gvk))) resources.set(textOf(gvk), await find(discovery, gvk));
     }
     return new Kinds(resources);
@@ -44,6 +46,19 @@ export class Kinds {
   get hasUnknown(): boolean {
     return [...this.#resources.values()].includes(undefined);
   }
+}
+
+/** The kinds of all manifests, as `Kind.group`, whatever their version. */
+export const groupKinds = ({ spec }: EdgeApplication): string[] => [
+  ...new Set(kindsOf(spec).map(({ kind, group }) => `${kind}.${group}`)),
+];
+
+/** Skips manifests without apiVersion or kind. */
+function kindsOf(spec: EdgeApplication['spec']): GroupVersionKind[] {
+  return ((spec.workloadTemplate?.manifests ?? []) as unknown[]).flatMap((manifest) => {
+    const { apiVersion, kind } = isJsonMap(manifest) ? manifest : {};
+    return typeof apiVersion === 'string' && typeof kind === 'string' ? [kindOf({ apiVersion, kind })] : [];
+  });
 }
 
 const textOf = ({ group, version, kind }: GroupVersionKind): string => `${kind}.${version}.${group}`;

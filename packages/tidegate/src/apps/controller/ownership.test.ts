@@ -1,7 +1,7 @@
 import type { KubeObject } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
-import { APPS_FIELD_MANAGER } from '../../api/index.ts';
-import { isCreatedBy, type Recorded } from './ownership.ts';
+import { APPS_FIELD_MANAGER, type EdgeApplication } from '../../api/index.ts';
+import { isControlledBy, isCreatedBy, type Recorded } from './ownership.ts';
 
 const CREATED = '2026-06-01T00:00:00Z';
 
@@ -39,5 +39,38 @@ describe('an object was created by an application', () => {
   it('if its last recorded apply failed, and a later apply of ours created it', () => {
     expect(isCreatedBy(configMap('a'), recorded(undefined, false, true))).toBe(true);
     expect(isCreatedBy(configMap('a', '2026-06-01T00:01:00Z'), recorded(undefined, false, true))).toBe(false);
+  });
+});
+
+describe('an object counts as created by its controller', () => {
+  const application = { metadata: { name: 'shop', namespace: 'default', uid: 'app' } } as EdgeApplication;
+  const owned = (namespace: string | undefined, owner: object): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: {
+      name: 'menu',
+      ...(namespace !== undefined && { namespace }),
+      ownerReferences: [
+        {
+          apiVersion: 'apps.kubeedge.io/v1alpha1',
+          kind: 'EdgeApplication',
+          name: 'shop',
+          uid: 'app',
+          ...owner,
+        },
+      ],
+    },
+  });
+
+  it('only where the garbage collector would delete it with the application', () => {
+    expect(isControlledBy(owned('default', { controller: true }), application)).toBe(true);
+    // The garbage collector ignores owners in other namespaces.
+    expect(isControlledBy(owned('other', { controller: true }), application)).toBe(false);
+    expect(isControlledBy(owned(undefined, { controller: true }), application)).toBe(false);
+    // An earlier application of the same name.
+    expect(isControlledBy(owned('default', { controller: true, uid: 'old' }), application)).toBe(false);
+    // Any owner, or a label alone.
+    expect(isControlledBy(owned('default', {}), application)).toBe(false);
+    expect(isControlledBy(owned('default', { controller: false }), application)).toBe(false);
   });
 });

@@ -25,6 +25,7 @@ export function isOwnedBy(object: KubeObject, application: EdgeApplication, reco
   const { ownerReferences = [], managedFields = [] } = object.metadata;
   return (
     ownerReferences.some(({ uid }) => uid === application.metadata.uid) ||
+    isControlledBy(object, application) ||
     (recorded &&
       managedFields.some(({ manager, operation }) => manager === APPS_FIELD_MANAGER && operation === 'Apply'))
   );
@@ -53,6 +54,23 @@ export function isCreatedBy({ metadata }: KubeObject, recorded: Recorded | undef
   if (uid !== undefined) return uid === metadata.uid;
   return (recorded.isPending || recorded.hasFailed) && isBornFromApply(metadata);
 }
+
+/**
+ * Whether the application is the controller of the object, as KubeEdge sets it, or the YurtAppSet or YurtAppDaemon that the
+ * application was created for, as OpenYurt sets it. The garbage collector deletes such objects with the application, whatever
+ * Tidegate does: to delete them earlier gives users no permission that owner references do not give.
+ */
+export function isControlledBy({ metadata }: KubeObject, application: EdgeApplication): boolean {
+  if (metadata.namespace !== application.metadata.namespace) return false;
+  const owner = controllerOf(metadata)?.uid;
+  return (
+    owner !== undefined &&
+    (owner === application.metadata.uid || owner === controllerOf(application.metadata)?.uid)
+  );
+}
+
+const controllerOf = ({ ownerReferences = [] }: Pick<KubeObject['metadata'], 'ownerReferences'>) =>
+  ownerReferences.find(({ controller }) => controller === true);
 
 /** The two times of one creation can differ by this: they have a resolution of one second, and ours is set first. */
 const SAME_MOMENT_MS = 1_000;

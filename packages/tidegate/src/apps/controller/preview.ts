@@ -4,11 +4,13 @@ import {
   isNotFound,
   type KubeClient,
   type KubeObject,
+  NODES,
   type Resource,
 } from '@tidegate/kube';
 import {
   APPS_FIELD_MANAGER,
   EDGE_APPLICATIONS,
+  EDITION_LABEL,
   type EdgeApplication,
   NODE_GROUPS,
   NODE_POOLS,
@@ -16,7 +18,9 @@ import {
 } from '../../api/index.ts';
 import { applyKnownFields } from '../apply-known-fields.ts';
 import { render } from '../render/render.ts';
-import { type KindOfPool, targetsOf } from '../render/targets.ts';
+import { type KindOfPool, kindByAge, type NodesWith, targetsOf } from '../render/targets.ts';
+import { nameOfWave, waveOf } from '../rollout/plan.ts';
+import { hasLabelTargets, nodesIn } from '../target-nodes.ts';
 import { distinctErrors } from '../validate.ts';
 import { identifierOf } from './apply-object.ts';
 import { inApplyOrder } from './apply-order.ts';
@@ -28,6 +32,10 @@ import { identityOfIdentifier, nameOf } from './status.ts';
 /** One object before and after the change. `before` is absent if it would be created, `after` if it would be deleted. */
 export interface PreviewedChange {
   readonly identifier: ResourceIdentifier;
+  /** The pool, or set of nodes, of the edition. Absent for objects that all sites share. */
+  readonly site?: string;
+  /** The wave in which the change reaches the site, if the application has a rollout. */
+  readonly wave?: string;
   readonly before?: KubeObject;
   readonly after?: KubeObject;
 }
@@ -52,7 +60,11 @@ export async function preview(client: KubeClient, written: EdgeApplication): Pro
     ...(existing?.status && { status: existing.status }),
   };
   const kinds = await Kinds.of(application, client.discovery);
-  const { targets, missing, errors: targetErrors } = targetsOf(application, await kindsOfPools(client));
+  const {
+    targets,
+    missing,
+    errors: targetErrors,
+  } = targetsOf(application, await kindsOfPools(client), await nodesOf(client, application));
   const { objects, errors: renderErrors } = render(application, targets, kinds.scopeOf);
   const errors = distinctErrors([...targetErrors, ...renderErrors]);
   const problems = [
@@ -60,6 +72,11 @@ export async function preview(client: KubeClient, written: EdgeApplication): Pro
     ...missing.map(({ path, pool }) => `${path}: there is no NodeGroup or NodePool ${pool}`),
   ];
   const changes: PreviewedChange[] = [];
+  const waves = await wavesOf(client, application);
+  const placeOf = (site: string | undefined) => ({
+    ...(site !== undefined && { site }),
+    ...(site !== undefined && waves !== undefined && { wave: waves(site) }),
+  });
   const recorded = recordedObjects(application);
   const applier = new Applier(client, APPS_FIELD_MANAGER);
   for (const rendered of inApplyOrder(objects)) {
@@ -77,7 +94,7 @@ export async function preview(client: KubeClient, written: EdgeApplication): Pro
       existing === undefined || !isOurs ? rendered.object : withOwner(rendered.object, application);
     try {
       const { object: after } = await applyKnownFields(applier, resource, wanted, { dryRun: true });
-      changes.push({ identifier, ...(before && { before }), after });
+      changes.push({ identifier, ...placeOf(rendered.edition), ...(before && { before }), after });
     } catch (error) {
       if (!(error instanceof ApiStatusError)) throw error;
       problems.push(`${nameOf(identifier)}: ${error.message}`);
@@ -90,19 +107,39 @@ export async function preview(client: KubeClient, written: EdgeApplication): Pro
     if (before === undefined || !isOwnedBy(before, application, true)) continue;
     if (!isCreatedBy(before, entry)) continue;
     if (reasonToKeep(before, errors.length > 0, missingPools) === undefined)
-      changes.push({ identifier, before });
+      changes.push({ identifier, ...placeOf(before.metadata.labels?.[EDITION_LABEL]), before });
   }
   return { changes, problems };
 }
 
 async function kindsOfPools(client: KubeClient): Promise<KindOfPool> {
   const [groups, pools] = await Promise.all([client.list(NODE_GROUPS), client.list(NODE_POOLS)]);
-  const isIn = (items: readonly KubeObject[], name: string): boolean =>
-    items.some(({ metadata }) => metadata.name === name);
-  return (name) => {
-    if (isIn(groups.items, name)) return 'NodeGroup';
-    return isIn(pools.items, name) ? 'NodePool' : undefined;
+  const age = (items: readonly KubeObject[], name: string): string | undefined => {
+    const found = items.find(({ metadata }) => metadata.name === name);
+    return found && (found.metadata.creationTimestamp ?? '');
   };
+  return (name, wanted) =>
+    kindByAge({ NodeGroup: age(groups.items, name), NodePool: age(pools.items, name) }, wanted);
+}
+
+/** Names the wave of a site; undefined if the application has no rollout. */
+async function wavesOf(
+  client: KubeClient,
+  { spec }: EdgeApplication,
+): Promise<((site: string) => string) | undefined> {
+  const { rollout } = spec;
+  if (rollout === undefined) return undefined;
+  const lists = await Promise.all([client.list(NODE_GROUPS), client.list(NODE_POOLS)]);
+  const labels = new Map(
+    lists.flatMap(({ items }) => items.map(({ metadata }) => [metadata.name, metadata.labels ?? {}])),
+  );
+  return (site) => nameOfWave(rollout, waveOf(rollout, { name: site, labels: labels.get(site) ?? {} }));
+}
+
+/** Nodes are read only if a target selects them by label. */
+async function nodesOf(client: KubeClient, application: EdgeApplication): Promise<NodesWith> {
+  const { items } = hasLabelTargets(application) ? await client.list(NODES) : { items: [] };
+  return nodesIn(() => items);
 }
 
 async function find<T extends KubeObject>(

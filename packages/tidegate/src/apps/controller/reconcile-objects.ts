@@ -1,22 +1,39 @@
 import { ApiStatusError, type EventRecorder, keyOf, type Resource } from '@tidegate/kube';
 import type { EdgeApplication } from '../../api/index.ts';
 import { renderSteps } from '../render/render.ts';
-import type { Rendered } from '../render/result.ts';
+import type { RenderError, Rendered } from '../render/result.ts';
 import { inSlices } from '../render/slices.ts';
-import { type KindOfPool, targetsOf } from '../render/targets.ts';
+import { type KindOfPool, type NodesWith, targetsOf } from '../render/targets.ts';
+import { advanceRollout } from '../rollout/plan.ts';
+import { renderStaged, type Stage, sitesWithoutContent } from '../rollout/staged.ts';
 import { type ApplyTools, applyObject, identifierOf } from './apply-object.ts';
 import { inApplyOrder } from './apply-order.ts';
 import type { Kinds } from './kinds.ts';
-import { isCreatedBy, type Recorded } from './ownership.ts';
-import { deleteOwned, findOwned, notDeleted, reasonToKeep, recordedObjects } from './recorded-objects.ts';
+import type { Recorded } from './ownership.ts';
+import { reasonToKeep, recordedObjects } from './recorded-objects.ts';
+import { notDeleted, removeObject } from './remove-object.ts';
 import { renderOutcomes } from './render-outcomes.ts';
-import { type Findings, identityOfIdentifier, type NewObject, nameOf, type Outcome } from './status.ts';
+import {
+  DELETE_FAILED,
+  type Findings,
+  identityOfIdentifier,
+  type NewObject,
+  nameOf,
+  type Outcome,
+} from './status.ts';
+import { sizeProblem } from './status-size.ts';
 import type { StatusWriter } from './status-writer.ts';
 
 /** What the reconcile and the cleanup of an application share. */
 export interface Tools extends ApplyTools {
   readonly recorder: EventRecorder;
   readonly statusWriter: StatusWriter;
+}
+
+/** The pools and nodes of the cluster. */
+export interface Sites {
+  readonly kindOfPool: KindOfPool;
+  readonly nodesWith: NodesWith;
 }
 
 /**
@@ -29,29 +46,70 @@ export async function reconcileObjects(
   tools: Tools,
   application: EdgeApplication,
   kinds: Kinds,
-  kindOfPool: KindOfPool,
+  { kindOfPool, nodesWith }: Sites,
+  { stage, now }: { stage: Stage | undefined; now: number },
   signal: AbortSignal,
 ): Promise<Findings> {
-  const { targets, missing, errors: targetErrors } = targetsOf(application, kindOfPool);
-  const result = await inSlices(renderSteps(application, targets, kinds.scopeOf));
-  const errors = [...targetErrors, ...result.errors];
+  const { targets, missing, errors: targetErrors } = targetsOf(application, kindOfPool, nodesWith);
+  const result =
+    stage === undefined
+      ? await inSlices(renderSteps(application, targets, kinds.scopeOf))
+      : await renderStaged(
+          application,
+          stage,
+          (of) => targetsOf(of, kindOfPool, nodesWith).targets,
+          kinds.scopeOf,
+        );
+  const tooLarge = sizeProblem(application, result.objects);
+  // Objects whose status cannot be written must not be created: nothing would know that they exist.
+  const objects = tooLarge === undefined ? result.objects : [];
+  const errors: RenderError[] = [
+    ...targetErrors,
+    ...result.errors,
+    ...(tooLarge === undefined ? [] : [{ path: 'spec', message: tooLarge }]),
+  ];
   const recorded = recordedObjects(application);
   const outcomes = new Outcomes();
-  await recordNew(tools, application, result.objects, recorded, kinds, signal);
-  for (const rendered of inApplyOrder(result.objects)) {
+  await recordNew(tools, application, objects, recorded, kinds, signal);
+  for (const rendered of inApplyOrder(objects)) {
     const resource = kinds.resourceOf(rendered.object)!;
     const known = recorded.get(identityOfIdentifier(identifierOf(rendered, resource)));
     outcomes.add(await applyObject(tools, application, rendered, { resource, recorded: known }, signal));
   }
   const missingPools = new Set(missing.map(({ pool }) => pool));
+  const waitingSites = stage === undefined ? new Set<string>() : sitesWithoutContent(targets, stage);
   for (const [identity, entry] of recorded) {
     if (outcomes.has(identity)) continue;
     outcomes.add(
-      await prune(tools, application, entry, { hasErrors: errors.length > 0, missingPools }, signal),
+      await prune(
+        tools,
+        application,
+        entry,
+        { hasErrors: errors.length > 0, missingPools, waitingSites },
+        signal,
+      ),
     );
   }
+  const waiting = new Set(errors.map(({ edition }) => edition));
+  for (const rendered of objects) {
+    const identifier = identifierOf(rendered, kinds.resourceOf(rendered.object)!);
+    if (!outcomes.isAvailable(identityOfIdentifier(identifier))) waiting.add(rendered.edition);
+  }
   for (const outcome of renderOutcomes(application, errors, kinds)) outcomes.add(outcome);
-  return { outcomes: outcomes.all, errors, missing };
+  const { rollout = {} } = application.spec;
+  return {
+    outcomes: outcomes.all,
+    errors,
+    missing,
+    ...(stage && {
+      rollout: advanceRollout(
+        rollout,
+        stage.plan,
+        (site) => tooLarge === undefined && !waiting.has(site),
+        now,
+      ),
+    }),
+  };
 }
 
 /** One outcome for each object. A later outcome of the same object replaces an earlier one. */
@@ -66,6 +124,10 @@ class Outcomes {
     return this.#byIdentity.has(identity);
   }
 
+  isAvailable(identity: string): boolean {
+    return this.#byIdentity.get(identity)?.available === true;
+  }
+
   add(outcome: Outcome | undefined): void {
     if (outcome !== undefined) this.#byIdentity.set(identityOfIdentifier(outcome.identifier), outcome);
   }
@@ -73,13 +135,14 @@ class Outcomes {
 
 /**
  * Writes the identifiers of new objects to the status before they are created. If the manager stops after creating an
- * object, the next leader still finds it in the status and can delete it.
+ * object, the next leader still finds it in the status and can delete it. The same holds for an object that another client
+ * deleted and that is created again: the UID in the status is that of the old one.
  */
 async function recordNew(
   { statusWriter, children }: Tools,
   application: EdgeApplication,
   objects: readonly Rendered[],
-  recorded: ReadonlyMap<string, Recorded>,
+  recorded: Map<string, Recorded>,
   kinds: Kinds,
   signal: AbortSignal,
 ): Promise<void> {
@@ -87,8 +150,13 @@ async function recordNew(
   for (const rendered of objects) {
     const resource = kinds.resourceOf(rendered.object)!;
     const identifier = identifierOf(rendered, resource);
-    if (recorded.has(identityOfIdentifier(identifier))) continue;
-    fresh.push({ identifier, exists: await mayExist(children, resource, rendered, signal) });
+    const known = recorded.get(identityOfIdentifier(identifier));
+    if (known !== undefined && known.identifier.uid === undefined) continue;
+    const exists = await mayExist(children, resource, rendered, signal);
+    if (known !== undefined && exists) continue;
+    fresh.push({ identifier, exists });
+    if (known !== undefined)
+      recorded.set(identityOfIdentifier(identifier), { identifier, isPending: true, hasFailed: false });
   }
   if (fresh.length > 0) await statusWriter.record(application, fresh, signal);
 }
@@ -108,30 +176,46 @@ async function mayExist(
   }
 }
 
+/** What decides whether an object that is not rendered is kept. */
+interface Kept {
+  readonly hasErrors: boolean;
+  readonly missingPools: ReadonlySet<string>;
+  /** Sites that a rollout has not reached, and whose old content is not known. */
+  readonly waitingSites: ReadonlySet<string>;
+}
+
 /** Deletes a recorded object that is no longer rendered, or keeps it. Returns undefined if it does not exist. */
 async function prune(
-  { client, children, recorder, appliedCache }: Tools,
+  tools: Tools,
   application: EdgeApplication,
   recorded: Recorded,
-  { hasErrors, missingPools }: { hasErrors: boolean; missingPools: ReadonlySet<string> },
+  { hasErrors, missingPools, waitingSites }: Kept,
   signal: AbortSignal,
 ): Promise<Outcome | undefined> {
+  const { recorder, appliedCache } = tools;
   const { identifier } = recorded;
-  const live = await findOwned(children, application, recorded, signal);
-  if (live === undefined) return undefined;
-  if (!isCreatedBy(live, recorded)) {
-    recorder.normal(application, 'NotDeleted', notDeleted(identifier));
-    return undefined;
+  const removal = await removeObject(tools, application, recorded, signal, (live) =>
+    reasonToKeep(live, hasErrors, missingPools, waitingSites),
+  );
+  switch (removal.state) {
+    case 'absent':
+      return undefined;
+    case 'foreign':
+      recorder.normal(application, 'NotDeleted', notDeleted(identifier));
+      return undefined;
+    case 'kept':
+      return { identifier, ...removal.why };
+    case 'failed':
+      return { identifier, available: false, reason: DELETE_FAILED, message: removal.message };
+    case 'deleting':
+      if (removal.requested)
+        recorder.normal(application, 'Pruned', `Deleted ${nameOf(identifier)}: it is no longer rendered`);
+      appliedCache.forget(keyOf(application), identityOfIdentifier(identifier));
+      return {
+        identifier,
+        available: false,
+        reason: 'Terminating',
+        message: 'the object is no longer rendered and is being deleted',
+      };
   }
-  const kept = reasonToKeep(live, hasErrors, missingPools);
-  if (kept !== undefined) return { identifier, ...kept };
-  if (await deleteOwned(client, identifier, live, signal))
-    recorder.normal(application, 'Pruned', `Deleted ${nameOf(identifier)}: it is no longer rendered`);
-  appliedCache.forget(keyOf(application), identityOfIdentifier(identifier));
-  return {
-    identifier,
-    available: false,
-    reason: 'Terminating',
-    message: 'the object is no longer rendered and is being deleted',
-  };
 }

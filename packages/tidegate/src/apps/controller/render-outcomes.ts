@@ -1,7 +1,8 @@
 import { isJsonMap, type KubeObject } from '@tidegate/kube';
 import type { EdgeApplication, ResourceIdentifier } from '../../api/index.ts';
 import { read } from '../json.ts';
-import { editionName } from '../render/names.ts';
+import { nameIn } from '../render/names.ts';
+import { longestName } from '../render/references.ts';
 import type { RenderError } from '../render/result.ts';
 import { kindOf } from '../render/scopes.ts';
 import { workloadOf } from '../workloads.ts';
@@ -44,7 +45,8 @@ function identify(
   if (typeof name !== 'string') return { ordinal, group, version, kind };
   const namespace =
     resource?.namespaced === false ? undefined : (object.metadata.namespace ?? metadata.namespace);
-  const longest = workloadOf(object)?.maxNameLength;
+  const target = spec.workloadScope?.targetNodeGroups?.find((one) => one.name === edition);
+  const names = workloadOf(object) === undefined ? {} : target?.workloadNames;
   return {
     ordinal,
     group,
@@ -52,6 +54,7 @@ function identify(
     kind,
     ...(resource !== undefined && { resource: resource.resource }),
     ...(namespace !== undefined && { namespace }),
-    name: edition !== undefined && longest !== undefined ? editionName(name, edition, longest) : name,
+    name:
+      edition === undefined ? name : nameIn({ edition, ...(names && { names }) }, name, longestName(object)),
   };
 }

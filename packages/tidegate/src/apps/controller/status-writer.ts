@@ -9,7 +9,14 @@ import {
   type ReconcileResult,
 } from '@tidegate/kube';
 import { EDGE_APPLICATIONS, type EdgeApplication, type EdgeApplicationStatus } from '../../api/index.ts';
-import { FAILURES, type Findings, type NewObject, pendingStatus, statusOf } from './status.ts';
+import {
+  FAILURES,
+  type Findings,
+  type NewObject,
+  pendingStatus,
+  ROLLOUT_REASONS,
+  statusOf,
+} from './status.ts';
 
 /** The minimum time between two reports of one application. All changes in between are in one write. */
 const MIN_WRITE_INTERVAL_MS = 500;
@@ -105,4 +112,4 @@ export class StatusWriter {
   }
 }
 
-const NEEDS_ATTENTION = new Set([...FAILURES, 'RenderFailed', 'PoolMissing']);
+const NEEDS_ATTENTION = new Set([...FAILURES, 'RenderFailed', 'PoolMissing', ROLLOUT_REASONS.Stopped]);

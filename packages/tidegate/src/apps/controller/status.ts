@@ -4,10 +4,14 @@ import type {
   EdgeApplicationStatus,
   ManifestStatus,
   ResourceIdentifier,
+  RolloutPhase,
+  RolloutStatus,
+  WorkloadStatus,
 } from '../../api/index.ts';
 import type { RenderError } from '../render/result.ts';
 import { distinctErrors } from '../validate.ts';
-import type { Availability } from './availability.ts';
+import type { Availability } from './availability-result.ts';
+import { withinLimit } from './status-size.ts';
 
 /** The state of one object, or of a manifest that could not be rendered. */
 export interface Outcome extends Availability {
@@ -21,6 +25,8 @@ export interface Findings {
   readonly outcomes: readonly Outcome[];
   readonly errors: readonly RenderError[];
   readonly missing: readonly { pool: string; path: string }[];
+  /** Of an application with a rollout. */
+  readonly rollout?: RolloutStatus;
 }
 
 /** The maximum number of problems in the message of a condition, to keep it readable. */
@@ -54,19 +60,32 @@ export function statusOf(
     ...readiness(findings),
     ...(generation !== undefined && { observedGeneration: generation }),
   };
-  return {
+  return withinLimit({
     ...(generation !== undefined && { observedGeneration: generation }),
     manifestStatuses,
+    workloadStatus: findings.outcomes.toSorted(byPlace).map(workloadStatusOf),
+    ...(findings.rollout && { rollout: findings.rollout }),
     conditions: [
       ...setCondition(status?.conditions?.filter(({ type }) => type === 'Ready') ?? [], ready, now),
     ],
-  };
+  });
 }
+
+/** The releases of KubeEdge have one word for each object. */
+const workloadStatusOf = ({ identifier: { uid: _, ...identifier }, available }: Outcome): WorkloadStatus => ({
+  identifier,
+  conditions: available ? 'Available' : 'Processing',
+});
 
 /** The reason of objects that do not exist yet and are about to be created. */
 export const PENDING = 'Pending';
 /** The reason of an object that the API server did not accept. */
 export const APPLY_FAILED = 'ApplyFailed';
+/** The reason of an object that is no longer rendered, and that the API server did not delete. */
+export const DELETE_FAILED = 'DeleteFailed';
+
+/** The reason of an object at a site that a rollout has not reached, and whose old content is not known. */
+export const HELD = 'Held';
 
 /** An object that is about to be applied for the first time. */
 export interface NewObject {
@@ -83,10 +102,13 @@ export function pendingStatus(
 ): EdgeApplicationStatus {
   const message = 'the object is about to be applied';
   const unknown: ConditionUpdate = { type: 'Ready', status: 'Unknown', reason: PENDING, message };
-  return {
+  const renewed = new Set(objects.map(({ identifier }) => identityOfIdentifier(identifier)));
+  return withinLimit({
     ...status,
     manifestStatuses: [
-      ...(status?.manifestStatuses ?? []),
+      ...(status?.manifestStatuses ?? []).filter(
+        ({ identifier }) => !renewed.has(identityOfIdentifier(identifier)),
+      ),
       ...objects.map(({ identifier, exists }) =>
         entryOf(
           { identifier, available: false, reason: exists ? 'Exists' : PENDING, message },
@@ -96,7 +118,7 @@ export function pendingStatus(
       ),
     ],
     conditions: status?.conditions ?? [...setCondition([], unknown, now)],
-  };
+  });
 }
 
 function entryOf(outcome: Outcome, old: ManifestStatus | undefined, now: number): ManifestStatus {
@@ -113,7 +135,7 @@ function entryOf(outcome: Outcome, old: ManifestStatus | undefined, now: number)
 type Readiness = Pick<ConditionUpdate, 'status' | 'reason' | 'message'>;
 
 /** The condition Ready. The most important problem gives the reason: rendering, then failures, pools, progress. */
-function readiness({ outcomes, errors, missing }: Findings): Readiness {
+function readiness({ outcomes, errors, missing, rollout }: Findings): Readiness {
   const notReady = (reason: string, messages: readonly string[]): Readiness => ({
     status: 'False',
     reason,
@@ -124,6 +146,7 @@ function readiness({ outcomes, errors, missing }: Findings): Readiness {
       'RenderFailed',
       distinctErrors(errors).map(({ path, message }) => `${path}: ${message}`),
     );
+  if (rollout?.phase === 'Stopped') return notReady(ROLLOUT_REASONS.Stopped, [rollout.message]);
   const failed = outcomes.filter(({ reason }) => FAILURES.has(reason));
   if (failed.length > 0) return notReady(failed[0]!.reason, failed.map(sentence));
   if (missing.length > 0)
@@ -133,6 +156,8 @@ function readiness({ outcomes, errors, missing }: Findings): Readiness {
     );
   const waiting = outcomes.filter(({ available }) => !available);
   if (waiting.length > 0) return notReady('Progressing', waiting.map(sentence));
+  if (rollout !== undefined && rollout.phase !== 'Complete')
+    return notReady(ROLLOUT_REASONS[rollout.phase], [rollout.message]);
   const warnings = outcomes.filter(({ warning }) => warning !== undefined);
   const all = outcomes.length === 1 ? '1 object is available' : `${outcomes.length} objects are available`;
   return {
@@ -142,13 +167,34 @@ function readiness({ outcomes, errors, missing }: Findings): Readiness {
   };
 }
 
+/** The reasons of `Ready` for an application whose rollout is not complete. */
+export const ROLLOUT_REASONS: Readonly<Record<Exclude<RolloutPhase, 'Complete'>, string>> = {
+  Progressing: 'RollingOut',
+  Paused: 'RolloutPaused',
+  Stopped: 'RolloutStopped',
+};
+
 /** Reasons of failures, which usually need an action of the user. */
 export const FAILURES: ReadonlySet<string> = new Set([
   APPLY_FAILED,
+  DELETE_FAILED,
   'Refused',
   'ProgressDeadlineExceeded',
   'JobFailed',
   'PodFailed',
+  'ScalingFailed',
+  'SyncFailed',
+  'Stalled',
+  'ClaimLost',
+  'NamesNotAccepted',
+  // The words of kubelets. A pod that cannot be scheduled waits, for example for a node that is offline.
+  'CrashLoopBackOff',
+  'CreateContainerConfigError',
+  'CreateContainerError',
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'RunContainerError',
 ]);
 
 const sentence = ({ identifier, message }: Outcome): string => `${nameOf(identifier)}: ${message}`;

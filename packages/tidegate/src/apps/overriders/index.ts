@@ -5,7 +5,7 @@
  */
 
 import type { KubeObject } from '@tidegate/kube';
-import type { Overriders } from '../../api/index.ts';
+import { EDITIONS_ANNOTATION, type Overriders, type PatchOverrider } from '../../api/index.ts';
 import type { Workload } from '../workloads.ts';
 import { overrideAnnotations } from './annotations.ts';
 import { overrideArgs } from './args.ts';
@@ -26,7 +26,11 @@ export interface Rule {
   /** The field below `overriders`, for example `imageOverriders[0]`. */
   readonly path: string;
   /** Returns the changed object, an error, or undefined if the rule does not match the object. */
-  apply(object: KubeObject, workload: Workload, charge: Charge): KubeObject | OverrideError | undefined;
+  apply(
+    object: KubeObject,
+    workload: Workload | undefined,
+    charge: Charge,
+  ): KubeObject | OverrideError | undefined;
   /** The error message if the rule matches no workload of the template. */
   readonly unused: string;
 }
@@ -63,12 +67,7 @@ export function rulesOf(overriders: Overriders): Rule[] {
       overrideTolerations,
       'no workload in the template has these tolerations',
     ),
-    ...rules(
-      'patchOverriders',
-      overriders.patchOverriders,
-      overrideByPatch,
-      'no workload in the template has the kind and name of the target',
-    ),
+    ...(overriders.patchOverriders ?? []).map((patch, index) => patchRule(patch, index)),
   ];
 }
 
@@ -87,5 +86,16 @@ const rules = <R>(
 const rule = <R>(path: string, value: R, overrider: Overrider<R>, unused: string): Rule => ({
   path,
   unused,
-  apply: (object, workload, charge) => overrider(object, value, workload, charge),
+  apply: (object, workload, charge) =>
+    workload === undefined ? undefined : overrider(object, value, workload, charge),
+});
+
+/** Patches also change objects that run no pods, if they name the kind: a patch for all objects is meant for workloads. */
+const patchRule = (patch: PatchOverrider, index: number): Rule => ({
+  path: `patchOverriders[${index}]`,
+  unused: `no object with editions in the template has the kind and name of the target; objects that run no pods have editions with the annotation ${EDITIONS_ANNOTATION}: each`,
+  apply: (object, workload, charge) =>
+    workload === undefined && patch.target?.kind === undefined
+      ? undefined
+      : overrideByPatch(object, patch, charge),
 });

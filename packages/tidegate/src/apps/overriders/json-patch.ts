@@ -3,6 +3,7 @@ import { MAX_JSON_DEPTH } from '@tidegate/kube';
 import {
   applyJsonPatch as apply,
   type JsonPatchCost,
+  type JsonPatchDialect,
   JsonPatchError,
   type JsonPatchOperation,
 } from '@tidegate/kube/patch';
@@ -27,9 +28,10 @@ export function applyJsonPatch<T>(
   document: T,
   operations: readonly JsonPatchOperation[],
   cost?: JsonPatchCost,
+  dialect: JsonPatchDialect = 'rfc6902',
 ): T {
   try {
-    return apply(document, operations, 'rfc6902', cost);
+    return apply(document, operations, dialect, cost);
   } catch (error) {
     if (!(error instanceof JsonPatchError)) throw error;
     const { index, pointer } = error;

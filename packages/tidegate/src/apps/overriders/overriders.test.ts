@@ -2,6 +2,7 @@
 
 import { isJsonMap, type KubeObject } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
+import type { PatchOverrider } from '../../api/index.ts';
 import { read } from '../json.ts';
 import { workloadOf } from '../workloads.ts';
 import { overrideArgs } from './args.ts';
@@ -43,6 +44,7 @@ function apply<R>(overrider: Overrider<R>, rule: R, to: KubeObject = object): un
   expect(JSON.stringify(object)).toBe(before);
   return result instanceof OverrideError ? `${result.path}: ${result.message}` : result;
 }
+const byPatch: Overrider<PatchOverrider> = (to, rule, _workload, charge) => overrideByPatch(to, rule, charge);
 const container = (result: unknown): Record<string, unknown> => {
   const found = read(result, ['spec', 'template', 'spec', 'containers', '0']);
   if (!isJsonMap(found)) throw new Error(`no container: ${String(result)}`);
@@ -129,9 +131,25 @@ it('tolerations: names the tolerations that cannot be removed because they do no
   );
 });
 
+it('replaces resource claims by name, and keeps the others', () => {
+  const withClaims = (claims: object[]) => ({
+    ...object,
+    spec: { template: { spec: { containers: [{ name: 'c', resources: { claims } }] } } },
+  });
+  const value = { claims: [{ name: 'gpu', request: 'small' }] };
+  const result = apply(
+    overrideResources,
+    { containerName: 'c', value },
+    withClaims([{ name: 'gpu' }, { name: 'fpga' }]),
+  );
+  expect(container(result).resources).toEqual({
+    claims: [{ name: 'fpga' }, { name: 'gpu', request: 'small' }],
+  });
+});
+
 describe('patch', () => {
   const patch = (...operations: { op: string; path: string; from?: string; value?: unknown }[]) =>
-    apply(overrideByPatch, { patch: operations });
+    apply(byPatch, { patch: operations });
 
   it.each([
     [{ op: 'add', path: '/spec/paused', value: true }, ['spec', 'paused'], true],

@@ -1,5 +1,5 @@
 import { isJsonMap, type KubeObject, MAX_JSON_DEPTH, measureJson, type ObjectMeta } from '@tidegate/kube';
-import type { EdgeApplication } from '../../api/index.ts';
+import { EDITIONS_ANNOTATION, type EdgeApplication } from '../../api/index.ts';
 import type { RenderError } from './result.ts';
 import { kindOf, type ScopeOf } from './scopes.ts';
 
@@ -98,6 +98,12 @@ function checked(manifest: unknown): number | ManifestError {
         message: `${field} must be strings: put numbers and booleans in quotes`,
       };
   }
+  const editions = isJsonMap(metadata.annotations) ? metadata.annotations[EDITIONS_ANNOTATION] : undefined;
+  if (editions !== undefined && editions !== 'each' && editions !== 'once')
+    return {
+      field: `.metadata.annotations.${EDITIONS_ANNOTATION}`,
+      message: 'unsupported value; supported values: each, once',
+    };
   const long = tooLongIn({ apiVersion, kind, name: metadata.name, namespace: metadata.namespace ?? '' });
   return long ?? size;
 }

@@ -2,7 +2,7 @@ import { isJsonMap, type KubeObject } from '@tidegate/kube';
 import { EDGE_APPLICATION_LABEL, EDITION_LABEL } from '../../api/index.ts';
 import { listAt, mapAt, type Path, read, write } from '../json.ts';
 import type { Workload } from '../workloads.ts';
-import { editionName } from './names.ts';
+import { nameIn } from './names.ts';
 import type { Requirement, Target } from './targets.ts';
 
 /** The manifest binds its pods to nodes that are not nodes of the target. */
@@ -31,7 +31,7 @@ export function editionOf(
   application: string,
 ): KubeObject {
   const labels = { [EDGE_APPLICATION_LABEL]: application, [EDITION_LABEL]: target.edition };
-  const name = editionName(object.metadata.name ?? '', target.edition, workload.maxNameLength);
+  const name = nameIn(target, object.metadata.name ?? '', workload.maxNameLength);
   const named = { ...object, metadata: { ...object.metadata, name } };
   const labeled = merge(
     merge(named, ['metadata', 'labels'], labels),

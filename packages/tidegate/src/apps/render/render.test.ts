@@ -7,7 +7,7 @@ import type { EdgeApplication, Overriders, TargetNodeGroup, TargetNodeLabels } f
 import { read } from '../json.ts';
 import { validateEdgeApplication } from '../validate.ts';
 import { identityOf } from './collisions.ts';
-import { editionName } from './names.ts';
+import { nameIn } from './names.ts';
 import { render } from './render.ts';
 import type { RenderResult } from './result.ts';
 import { builtInScopes } from './scopes.ts';
@@ -219,7 +219,7 @@ describe('cases that other implementations got wrong', () => {
         fc.stringMatching(/^[a-z]([a-z.-]{0,200}[a-z])?$/),
         fc.constantFrom(52, 63, 253),
         (name, longest) => {
-          const cut = editionName(name, 'east', longest);
+          const cut = nameIn({ edition: 'east' }, name, longest);
           expect(cut.length).toBeLessThanOrEqual(longest);
           expect(cut).toMatch(/[a-z0-9]$/);
         },

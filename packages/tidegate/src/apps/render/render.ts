@@ -1,17 +1,15 @@
-import type { KubeObject } from '@tidegate/kube';
 import {
   EDGE_APPLICATION_LABEL,
   EDGE_APPLICATION_NAMESPACE_LABEL,
   type EdgeApplication,
-  SERVICE_TOPOLOGY_ANNOTATION,
-  SERVICE_TOPOLOGY_NODE_GROUP,
 } from '../../api/index.ts';
-import { workloadOf } from '../workloads.ts';
 import { BudgetError, RenderBudget } from './budget.ts';
 import { collisionsIn } from './collisions.ts';
 import { decodeManifests, type Manifest } from './decode.ts';
+import { splitByEdition, withoutChoice } from './per-edition.ts';
 import type { RenderError, Rendered, RenderResult } from './result.ts';
 import type { ScopeOf } from './scopes.ts';
+import { isService, scoped } from './service-scope.ts';
 import { atOnce } from './slices.ts';
 import { chargeRules, renderTarget } from './target-editions.ts';
 import type { Target } from './targets.ts';
@@ -20,7 +18,7 @@ import type { Target } from './targets.ts';
 const MAX_LABEL_LENGTH = 63;
 
 /**
- * Renders all objects of an application: an edition of each workload for each target, and all other objects once.
+ * Renders all objects of an application: those with editions for each target, and all others once.
  *
  * The result is deterministic: the same application always gives the same bytes. An object depends only on its manifest
  * and its target, not on the order of manifests or on the overriders of other targets. So a change for one pool never
@@ -55,16 +53,16 @@ function* renderWithin(
   scopeOf: ScopeOf,
 ): Generator<undefined, RenderResult, undefined> {
   const { manifests, errors } = decodeManifests(application, scopeOf);
-  const workloads = manifests.filter(({ object }) => workloadOf(object) !== undefined);
-  const others = manifests.filter(({ object }) => workloadOf(object) === undefined);
+  const { each, once } = splitByEdition(manifests);
   const complete = errors.length === 0;
   const editions: RenderResult[] = [];
-  chargeRules(workloads, targets, budget);
+  chargeRules(each, targets, budget);
   for (const target of targets)
-    editions.push(yield* renderTarget(application, workloads, target, { complete, budget }));
-  const objects = [...others.map(once), ...editions.flatMap((edition) => edition.objects)].map(
-    owned(application),
-  );
+    editions.push(yield* renderTarget(application, each, target, { complete, budget }));
+  const objects = [
+    ...once.map((manifest) => shared(manifest, targets)),
+    ...editions.flatMap((edition) => edition.objects),
+  ].map(owned(application));
   const { colliding, collisions } = collisionsIn(objects);
   return {
     objects: objects.filter((rendered) => !colliding.has(rendered)),
@@ -81,24 +79,9 @@ function errorOfName({ metadata }: EdgeApplication): RenderError | undefined {
   };
 }
 
-const once = ({ ordinal, object }: Manifest): Rendered => ({
+const shared = ({ ordinal, object }: Manifest, targets: readonly Target[]): Rendered => ({
   ordinal,
-  object: object.apiVersion === 'v1' && object.kind === 'Service' ? scoped(object) : object,
-});
-
-/**
- * Adds the topology annotation of KubeEdge to a Service, unless the manifest sets it. Tidegate needs only its own label
- * to limit a Service of an application to the pool of the client; the annotation is for components of KubeEdge.
- */
-const scoped = (service: KubeObject): KubeObject => ({
-  ...service,
-  metadata: {
-    ...service.metadata,
-    annotations: {
-      [SERVICE_TOPOLOGY_ANNOTATION]: SERVICE_TOPOLOGY_NODE_GROUP,
-      ...service.metadata.annotations,
-    },
-  },
+  object: isService(object) ? scoped(withoutChoice(object), targets) : withoutChoice(object),
 });
 
 /**

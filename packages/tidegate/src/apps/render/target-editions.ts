@@ -1,12 +1,16 @@
 import type { KubeObject } from '@tidegate/kube';
 import type { EdgeApplication } from '../../api/index.ts';
-import { listAt } from '../json.ts';
+import { listAt, without } from '../json.ts';
 import { CONTAINER_LISTS, OverrideError, type Rule, rulesOf } from '../overriders/index.ts';
 import { type Workload, workloadOf } from '../workloads.ts';
 import type { RenderBudget } from './budget.ts';
 import { type Manifest, manifestPath } from './decode.ts';
 import { editionOf, NodeSelectorConflict, placementCost } from './edition.ts';
+import { otherEditionOf } from './other-edition.ts';
+import { autoscalerOf } from './per-edition.ts';
+import { namesIn, withReferences } from './references.ts';
 import type { RenderError, Rendered, RenderResult } from './result.ts';
+import { isService, scoped } from './service-scope.ts';
 import type { Target } from './targets.ts';
 
 /**
@@ -20,16 +24,18 @@ export function chargeRules(
 ): void {
   const rules = targets.reduce((sum, { overriders }) => sum + rulesOf(overriders).length, 0);
   for (const { object, bytes } of manifests) {
-    const podSpec = [...workloadOf(object)!.pod, 'spec'];
-    const containers = CONTAINER_LISTS.map((list) => listAt(object, [...podSpec, list]).length);
+    const pod = workloadOf(object)?.pod;
+    const containers = CONTAINER_LISTS.map((list) =>
+      pod === undefined ? 0 : listAt(object, [...pod, 'spec', list]).length,
+    );
     budget.rules(rules, { containers: containers.reduce((sum, one) => sum + one, 0), bytes });
   }
 }
 
 /**
- * Renders the editions of all workloads for one target.
+ * Renders the editions of all objects that have editions, for one target.
  *
- * A rule that matches no workload is a mistake, for example a container name with a typo. Then the target gets no
+ * A rule that matches no object is a mistake, for example a container name with a typo. Then the target gets no
  * editions: pods without the requested change must not replace running pods. Whether a rule matches is only certain if
  * all manifests could be decoded (`complete`); otherwise unused rules are not reported.
  */
@@ -44,8 +50,17 @@ export function* renderTarget(
   const objects: Rendered[] = [];
   const errors: RenderError[] = [];
   const { edition } = target;
+  const application = metadata.name ?? '';
+  const rename = namesIn(manifests, target);
+  const hasServices = manifests.some(({ object }) => isService(object));
+  const build = (object: KubeObject, workload: Workload | undefined): KubeObject => {
+    budget.steps(workload === undefined ? 1 : placementCost(object, workload, target));
+    if (workload !== undefined) return editionOf(object, workload, target, application);
+    const built = otherEditionOf(object, edition, application, { hasServices });
+    return isService(built) ? scoped(built, [target]) : built;
+  };
   for (const { ordinal, object } of manifests) {
-    const workload = workloadOf(object)!;
+    const workload = workloadOf(object);
     budget.object();
     const overridden = yield* override(object, workload, rules, used, budget);
     if ('message' in overridden) {
@@ -53,10 +68,18 @@ export function* renderTarget(
       errors.push({ ordinal, edition, path, message: overridden.message });
       continue;
     }
+    const autoscaler = workload?.replicas ? autoscalerOf(object, manifests) : undefined;
+    if (autoscaler !== undefined && typeof target.overriders.replicas === 'number') {
+      const message = `${object.kind} ${object.metadata.name}: ${autoscaler.kind} ${autoscaler.metadata.name} decides the replicas: remove replicas, and change the limits of the autoscaler with patchOverriders`;
+      errors.push({ ordinal, edition, path: `${target.path}.overriders.replicas`, message });
+      continue;
+    }
     try {
       yield;
-      budget.steps(placementCost(overridden.object, workload, target));
-      const rendered = editionOf(overridden.object, workload, target, metadata.name ?? '');
+      const rendered = withReferences(
+        build(autoscaler === undefined ? overridden.object : unscaled(overridden.object), workload),
+        rename,
+      );
       const problem = budget.problemOf(rendered);
       if (problem === undefined) objects.push({ ordinal, edition, object: rendered });
       else {
@@ -82,13 +105,16 @@ export function* renderTarget(
   };
 }
 
+/** If the manager applied the replicas, it would undo each decision of the autoscaler. */
+const unscaled = (workload: KubeObject): KubeObject => without(workload, ['spec', 'replicas']);
+
 /** Of the unused rules of a target. All of them for all manifests could be millions of errors. */
 const MOST_UNUSED = 10;
 
-/** Applies all rules to one workload. Adds the rules that match it to `used`. */
+/** Applies all rules to one object. Adds the rules that match it to `used`. */
 function* override(
   manifest: KubeObject,
-  workload: Workload,
+  workload: Workload | undefined,
   rules: readonly Rule[],
   used: Set<Rule>,
   budget: RenderBudget,
@@ -112,7 +138,7 @@ function* override(
   return { object };
 }
 
-/** Reports an unused rule for each workload, because the edition of each is missing. */
+/** Reports an unused rule for each object, because the edition of each is missing. */
 function unusedErrors(rule: Rule, manifests: readonly Manifest[], target: Target): RenderError[] {
   const error = {
     edition: target.edition,

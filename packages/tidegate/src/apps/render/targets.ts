@@ -25,7 +25,11 @@ export interface Target {
   /** The name of the edition, which is part of object names and labels: the pool, or `ls-` and a hash of the labels. */
   readonly edition: string;
   readonly overriders: Overriders;
+  /** Names of workloads, by the name in the template. */
+  readonly names?: Readonly<Record<string, string>>;
   readonly nodes: { label: string; pool: string } | { requirements: readonly Requirement[] };
+  /** The nodes with the labels, if the cluster is known. */
+  readonly members?: readonly string[];
 }
 
 export interface Targets {
@@ -35,14 +39,34 @@ export interface Targets {
   readonly errors: readonly RenderError[];
 }
 
-/** Returns the kind of a pool, or undefined if there is no pool with this name. */
-export type KindOfPool = (name: string) => PoolKind | undefined;
+/** Returns the kind of a pool, or undefined if there is no pool with this name, or none of the wanted kind. */
+export type KindOfPool = (name: string, wanted?: PoolKind) => PoolKind | undefined;
+
+/** Returns the names of the nodes with these labels. */
+export type NodesWith = (requirements: readonly Requirement[]) => readonly string[];
+
+/** When pools of the two kinds were created; undefined if there is none. */
+export type PoolAges = Readonly<Record<PoolKind, string | undefined>>;
+
+/**
+ * Decides between a NodeGroup and a NodePool with the same name. The older one counts, so that a new pool of the other kind
+ * does not move the pods of running applications.
+ */
+export function kindByAge(
+  { NodeGroup: group, NodePool: pool }: PoolAges,
+  wanted?: PoolKind,
+): PoolKind | undefined {
+  if (wanted !== undefined)
+    return { NodeGroup: group, NodePool: pool }[wanted] === undefined ? undefined : wanted;
+  if (group === undefined) return pool === undefined ? undefined : 'NodePool';
+  return pool !== undefined && pool < group ? 'NodePool' : 'NodeGroup';
+}
 
 /** For use without a cluster: takes every name to be that of a NodeGroup, as in KubeEdge. */
-export const everyPoolIsNodeGroup: KindOfPool = () => 'NodeGroup';
+export const everyPoolIsNodeGroup: KindOfPool = (_, wanted) => wanted ?? 'NodeGroup';
 
 /** Lists the targets of an application. Pools that do not exist are not targets; `missing` contains them. */
-export function targetsOf({ spec }: EdgeApplication, kindOfPool: KindOfPool): Targets {
+export function targetsOf({ spec }: EdgeApplication, kindOfPool: KindOfPool, nodesWith?: NodesWith): Targets {
   const scope = spec?.workloadScope ?? {};
   const byEdition = new Map<string, Target>();
   const missing: { pool: string; path: string }[] = [];
@@ -58,7 +82,7 @@ export function targetsOf({ spec }: EdgeApplication, kindOfPool: KindOfPool): Ta
   };
   for (const [index, group] of (scope.targetNodeGroups ?? []).entries()) {
     const path = `spec.workloadScope.targetNodeGroups[${index}]`;
-    const kind = kindOfPool(group.name);
+    const kind = kindOfPool(group.name, group.kind);
     if (kind === undefined) missing.push({ pool: group.name, path: `${path}.name` });
     else add(poolTarget(group, kind, path));
   }
@@ -67,15 +91,23 @@ export function targetsOf({ spec }: EdgeApplication, kindOfPool: KindOfPool): Ta
     const requirements = requirementsOf(labels.labelSelector ?? {});
     if (typeof requirements === 'string')
       errors.push({ path: `${path}.labelSelector`, message: requirements });
-    else add(labelsTarget(labels, requirements, path));
+    else {
+      const members = nodesWith?.(requirements);
+      add({ ...labelsTarget(labels, requirements, path), ...(members && { members }) });
+    }
   }
   return { targets: [...byEdition.values()], missing, errors };
 }
 
-const poolTarget = ({ name, overriders = {} }: TargetNodeGroup, kind: PoolKind, path: string): Target => ({
+const poolTarget = (
+  { name, overriders = {}, workloadNames }: TargetNodeGroup,
+  kind: PoolKind,
+  path: string,
+): Target => ({
   path,
   edition: name,
   overriders,
+  ...(workloadNames && { names: workloadNames }),
   nodes: { label: kind === 'NodeGroup' ? NODE_GROUP_LABEL : NODE_POOL_LABEL, pool: name },
 });
 
