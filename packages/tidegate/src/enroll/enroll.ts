@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { writeFileAtomically } from '@tidegate/disk';
 import { type Clock, sleep } from '@tidegate/kube';
@@ -17,6 +17,11 @@ export interface EnrollOptions {
   run(command: readonly string[]): Promise<void>;
   /** Whether the hub answers and has its certificates. Returns why not. */
   hubProblem(): Promise<string | undefined>;
+  /**
+   * Why the kubelet does not reach the API server since a time, in milliseconds since the epoch. Undefined if the kubelet is not
+   * restarted here, so that nothing can be known about it.
+   */
+  kubeletProblem?(since: number): Promise<string | undefined>;
   timeoutMs: number;
   clock: Clock;
   signal: AbortSignal;
@@ -26,6 +31,7 @@ export interface EnrollOptions {
 const POLL_MS = 500;
 const SECRET = 0o600;
 const PUBLIC = 0o644;
+const PRIVATE_FOLDER = 0o700;
 
 /** Installs the hub, and points the kubelet to it when it answers. */
 export async function enroll(enrollment: Enrollment, options: EnrollOptions): Promise<void> {
@@ -44,6 +50,9 @@ export async function enroll(enrollment: Enrollment, options: EnrollOptions): Pr
   }
   record.created = [...new Set([...record.created, ...files.keys()])];
   write(layout.record, JSON.stringify(record, undefined, 2), SECRET);
+  // systemd creates it with this mode. A kubelet would create it with another one, which the hub refuses.
+  mkdirSync(layout.state, { recursive: true });
+  chmodSync(layout.state, PRIVATE_FOLDER);
   for (const [file, { text, mode }] of files) {
     onStep(`writing ${file}`);
     write(file, text, mode);
@@ -54,42 +63,62 @@ export async function enroll(enrollment: Enrollment, options: EnrollOptions): Pr
     await run(['systemctl', 'enable', 'tidegate-hub.service']);
     await run(['systemctl', 'restart', 'tidegate-hub.service']);
   }
-  await untilHubAnswers(options);
+  await until('the hub', options.hubProblem, options).catch((cause: unknown) => {
+    if (!(cause instanceof EnrollError)) throw cause;
+    throw new EnrollError(
+      `${cause.message}. The kubelet still uses the API server. Look at the log of the hub (${LOGS[mode]}), then run the command again, or tidegate hub uninstall`,
+      { cause },
+    );
+  });
   try {
     for (const [file, text] of takeOver) {
       onStep(`pointing ${file} to the hub`);
       write(file, text, SECRET);
     }
-    onStep('restarting the kubelet');
-    await run(['systemctl', 'restart', 'kubelet.service']);
+    await restartKubelet(options);
   } catch (cause) {
+    onStep('the kubelet does not work behind the hub: pointing it to the API server again');
     giveBack(record);
     for (const file of record.created.filter((each) => takeOver.has(each))) rmSync(file, { force: true });
+    const failed = await run(['systemctl', 'restart', 'kubelet.service']).catch((error: Error) => error);
+    const now =
+      failed instanceof Error ? `and does not start there either (${failed.message})` : 'and was restarted';
     throw new EnrollError(
-      `the kubelet did not start behind the hub, so it uses the API server again: ${(cause as Error).message}`,
+      `the kubelet does not work behind the hub, so its kubeconfig names the API server again, ${now}: ${(cause as Error).message}. Look at its log (journalctl -u kubelet) and at that of the hub (${LOGS[mode]}), then run the command again, or tidegate hub uninstall`,
       { cause },
     );
   }
 }
 
-async function untilHubAnswers({
-  hubProblem,
-  timeoutMs,
-  clock,
-  signal,
-  onStep,
-}: EnrollOptions): Promise<void> {
+const LOGS = {
+  systemd: 'journalctl -u tidegate-hub',
+  'static-pod': 'crictl logs, or the files in /var/log/pods',
+};
+
+/** A kubelet that starts but cannot use the hub would be lost to the cluster, so its next heartbeat is awaited. */
+async function restartKubelet(options: EnrollOptions): Promise<void> {
+  const { run, onStep, kubeletProblem } = options;
+  onStep('restarting the kubelet');
+  await run(['systemctl', 'restart', 'kubelet.service']);
+  const since = Date.now();
+  if (kubeletProblem !== undefined) await until('the kubelet', () => kubeletProblem(since), options);
+}
+
+/** Rejects with an EnrollError after the timeout. */
+async function until(
+  what: string,
+  problemOf: () => Promise<string | undefined>,
+  { timeoutMs, clock, signal, onStep }: EnrollOptions,
+): Promise<void> {
   const deadline = clock.now() + timeoutMs;
   let last = '';
   for (;;) {
-    const problem = await hubProblem();
+    const problem = await problemOf();
     if (problem === undefined) return;
-    if (problem !== last) onStep(`waiting for the hub: ${problem}`);
+    if (problem !== last) onStep(`waiting for ${what}: ${problem}`);
     last = problem;
     if (clock.now() > deadline)
-      throw new EnrollError(
-        `the hub is not ready after ${timeoutMs / 1000} s: ${problem}. The kubelet still uses the API server. Look at its log (journalctl -u tidegate-hub), then run the command again, or tidegate hub uninstall`,
-      );
+      throw new EnrollError(`${what} is not ready after ${timeoutMs / 1000} s: ${problem}`);
     await sleep(clock, POLL_MS, signal);
   }
 }

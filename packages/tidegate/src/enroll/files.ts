@@ -13,6 +13,8 @@ export interface Layout {
   environment: string;
   unit: string;
   staticPod: string;
+  /** The state of the hub. Its socket authenticates as the node, so only root may enter the directory. */
+  state: string;
   /** What the installation has changed. */
   record: string;
 }
@@ -26,5 +28,6 @@ export const layoutIn = (root: string, overrides: { kubelet?: string } = {}): La
   environment: join(root, '/etc/default/tidegate-hub'),
   unit: join(root, '/etc/systemd/system/tidegate-hub.service'),
   staticPod: join(root, '/etc/kubernetes/manifests/tidegate-hub.yaml'),
+  state: join(root, '/var/lib/tidegate/hub'),
   record: join(root, '/var/lib/tidegate/enrollment.json'),
 });

@@ -9,7 +9,7 @@
  *      then, nothing that the kubelet uses has changed.
  *   3. It records what it is about to change (record.ts), and points the kubeconfig files of the kubelet and kube-proxy to the
  *      hub (kubeconfig-server.ts).
- *   4. It restarts the kubelet. If the kubelet does not start, everything is given back.
+ *   4. It restarts the kubelet and waits for its next heartbeat. If there is none, everything is given back.
  *
  * `withdraw` (withdraw.ts) sets the API server again in the files as they are now, because the kubelet may have renewed its
  * certificate meanwhile.

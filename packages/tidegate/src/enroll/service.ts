@@ -42,6 +42,7 @@ export function staticPodManifest(service: HubService, image: string): string {
           livenessProbe: {
             httpGet: { host: '127.0.0.1', path: '/healthz', port: 10267 },
             initialDelaySeconds: 10,
+            timeoutSeconds: 5,
             failureThreshold: 6,
           },
           resources: { requests: { cpu: '50m', memory: '96Mi' } },
@@ -60,7 +61,7 @@ export function staticPodManifest(service: HubService, image: string): string {
         },
       ],
       volumes: [
-        { name: 'state', hostPath: { path: '/var/lib/tidegate/hub', type: 'DirectoryOrCreate' } },
+        { name: 'state', hostPath: { path: '/var/lib/tidegate/hub', type: 'Directory' } },
         { name: 'kubernetes', hostPath: { path: '/etc/kubernetes', type: 'Directory' } },
         { name: 'pki', hostPath: { path: '/var/lib/kubelet/pki', type: 'DirectoryOrCreate' } },
       ],

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { writeFileAtomically } from '@tidegate/disk';
+import { HUB_VERSION_ANNOTATION } from '../api/index.ts';
 import { EnrollError } from './error.ts';
 import type { Layout } from './files.ts';
 import { withServer } from './kubeconfig-server.ts';
@@ -24,11 +25,15 @@ export async function withdraw({ layout, run, release, onStep, onNote }: Withdra
   onStep('pointing the kubelet to the API server');
   giveBack(record);
   await run(['systemctl', 'restart', 'kubelet.service']);
-  await release(record).catch((error: unknown) => {
-    onNote(`the annotation of node ${record.nodeName} could not be removed: ${(error as Error).message}`);
-  });
   onStep('stopping the hub');
   if (record.mode === 'systemd') await run(['systemctl', 'disable', '--now', 'tidegate-hub.service']);
+  else rmSync(layout.staticPod, { force: true });
+  // After the hub has stopped, because it writes the annotation when it starts.
+  await release(record).catch((error: unknown) => {
+    onNote(
+      `the annotation of node ${record.nodeName} could not be removed: ${(error as Error).message}. Remove it with kubectl annotate node ${record.nodeName} ${HUB_VERSION_ANNOTATION}-`,
+    );
+  });
   for (const file of record.created) {
     onStep(`deleting ${file}`);
     rmSync(file, { force: true });

@@ -15,12 +15,14 @@ import {
   HubContext,
   openContextViews,
 } from './filters/index.ts';
+import { type OpenedGroup, type OpenGroupOptions, openGroup } from './group/index.ts';
 import { Authenticator } from './identity/index.ts';
 import { Journal, Replayer } from './journal/index.ts';
 import type { Lifetime } from './lifetime.ts';
 import {
   type AdminSource,
   adminHandler,
+  Connections,
   Handler,
   Listeners,
   type Ports,
@@ -29,7 +31,7 @@ import {
 } from './listeners/index.ts';
 import { certificateIssued, openCertificate, openNodeCredentials, openUpstream } from './open.ts';
 import type { HubOptions } from './options.ts';
-import { Projections } from './projections/index.ts';
+import { type Correction, Projections } from './projections/index.ts';
 import {
   type ChainFor,
   decodeBody,
@@ -43,6 +45,7 @@ import {
   WatchShares,
   Writes,
 } from './requests/index.ts';
+import { type OpenedSite, openSite } from './site/index.ts';
 import { openState } from './state.ts';
 import { IssuedTokens, keepTokensOfPods, podIsGone } from './tokens/index.ts';
 import { Views } from './views/index.ts';
@@ -90,6 +93,8 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   );
 
   // Authentication.
+  const connections = new Connections({ limits: options.connectionLimits, metrics, clock, log });
+  lifetime.onClose(() => connections.close());
   const authenticator = await Authenticator.open({
     nodeName,
     client,
@@ -98,6 +103,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     lastContact: () => upstream.lastContact || undefined,
     podIsGone: (claims) => podIsGone(views, nodeName, claims),
     onEnded: (key) => ended(key),
+    peerOf: (socket) => connections.peerOf(socket),
     clock,
     log,
   });
@@ -124,7 +130,22 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     context,
     disabled: options.disabledFilters,
   });
-  const projections = openProjections(filters, context, contextViews, lifetime, clock, log);
+  let group: OpenedGroup | undefined;
+  const opened = openSite({
+    ...{ nodeName, views, upstream, clock },
+    services: contextViews.services.view,
+    isWaiting: () => journal.holdsPods(),
+    others: {
+      inForce: () => group?.inForce() === true,
+      isMember: (node) => group?.isMember(node) === true,
+      reportsOf: (node) => group?.reportsOf(node),
+    },
+    onReports: () => group?.reportsChanged(),
+    onForce: () => group?.forceChanged(),
+  });
+  lifetime.onClose(() => opened.close());
+  const { site } = opened;
+  const projections = openProjections(filters, context, contextViews, site, lifetime, clock, log);
 
   // Authorization.
   const access = await Access.open({
@@ -148,6 +169,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   const journal = await Journal.open(state.journal, { nodeName, decode: decodeBody, log, metrics, clock });
   // Views are written to disk in batches. A hub that was killed may have acknowledged writes that its views lack.
   for await (const { resource, object } of journal.states()) await views.overlay('node', resource, object);
+  opened.start();
   const replayer = new Replayer({ journal, client, upstream, clock, random, log });
   const tokens = await IssuedTokens.open(state.tokens, { clock });
 
@@ -157,7 +179,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   const watches = new WatchShares((identity) => authenticator.holderOf(identity));
   const forwarding = new Forwarding(upstream, {
     unauthorized: (identity) => authenticator.suspect(identity),
-    forbidden: (call) => forgetForbidden(call, views),
+    forbidden: (call) => forgetForbidden(call, { views, access }),
   });
   const sharedReads = new SharedReads({
     views,
@@ -167,6 +189,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     recentWrites,
     watches,
     chainFor,
+    isCorrected: (resource) => site.corrects(resource),
     upstream,
     clock,
   });
@@ -189,15 +212,26 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     tokens,
     recentWrites,
     chainFor,
+    pods: opened.own,
     nodeName,
     upstream,
     replaySoon: () => replayer.soon(),
   });
   const dispatcher = new RequestDispatcher({ reads, writes, discovery, forwarding, chainFor, upstream });
-  const handler = new Handler({ authenticator, dispatcher, upstream, metrics, log, signal: lifetime.signal });
+  const handler = new Handler({
+    ...{ authenticator, connections, dispatcher, upstream, metrics, log },
+    signal: lifetime.signal,
+  });
 
   // The listeners.
   const certificate = await openCertificate(options, upstream, lifetime, clock, log);
+  group = openGroupOf(options, opened, {
+    ...{ client, upstream, memory, certificate, clock, metrics, log },
+    members: () => context.membership.neighborsOf(nodeName),
+    services: contextViews.services.view,
+    credentials: nodeCredentials.source,
+  });
+  lifetime.onClose(context.subscribe((changed) => namesNode(changed) && group?.membersChanged()));
   const health: RunningHub['health'] = () => {
     const reasons = [nodeCredentials.waitingFor(), certificate.waitingFor].flatMap((reason) => reason ?? []);
     return { ready: reasons.length === 0, reasons, warnings: state.warnings() };
@@ -222,7 +256,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     {
       ...{ bindAddress, hubAddress, httpPort, httpsPort, adminPort, socket },
       adminSocket: adminSocketOf(socket),
-      ...{ certificate, clientCa, clock, log },
+      ...{ certificate, clientCa, connections, clock, log },
     },
     {
       request: (request, response, entrance) => void handler.handle(request, response, entrance),
@@ -238,6 +272,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   lifetime.run((signal) => discovery.run(signal));
   lifetime.run((signal) => replayer.run(signal));
   lifetime.run((signal) => certificate.run(signal));
+  lifetime.run(async (signal) => group?.run(signal));
   lifetime.run((signal) => keepTokensOfPods(tokens, views, nodeName, clock, signal));
   return { ports: listeners.ports, health, ready: certificateIssued(certificate) };
 }
@@ -263,6 +298,7 @@ function openProjections(
   filters: Filters,
   context: HubContext,
   { services, nodePools, nodeGroups, configuration }: ContextViews,
+  correction: Correction,
   lifetime: Lifetime,
   clock: Clock,
   log: Logger,
@@ -270,6 +306,7 @@ function openProjections(
   const projections = new Projections({
     clock,
     context,
+    correction,
     causes: [services.view, nodePools.view, nodeGroups.view],
     onFault: (key, err) => log.error({ err, key }, 'cannot filter an object; withholding it from clients'),
   });
@@ -278,6 +315,21 @@ function openProjections(
   lifetime.onClose(filters.subscribe((cause) => projections.reconfigured(cause)));
   return projections;
 }
+
+/** Undefined if the hub is to work alone. */
+function openGroupOf(
+  { nodeName, groupPort, groupTimings, clientCa, config }: HubOptions,
+  site: OpenedSite,
+  parts: Omit<OpenGroupOptions, 'nodeName' | 'port' | 'clientCa' | 'servingCas' | 'timings'>,
+): OpenedGroup | undefined {
+  if (groupPort === undefined) return undefined;
+  const servingCas = [clientCa, config.ca].flatMap((ca) => ca ?? []);
+  const options = { ...parts, nodeName, port: groupPort, clientCa, servingCas, timings: groupTimings };
+  return openGroup(options, site);
+}
+
+const namesNode = (dependencies: ReadonlySet<string>): boolean =>
+  [...dependencies].some((dependency) => dependency.startsWith('node:'));
 
 /** Several hubs of one machine may have their sockets in one directory, so the name contains that of the socket. */
 const adminSocketOf = (socket: string): string => `${socket.replace(/\.sock$/, '')}-admin.sock`;

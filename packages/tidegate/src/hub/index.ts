@@ -20,7 +20,8 @@
  *  10. filters/       the filters of the chain.
  *  11. answers/       `answerWatch` sends the state and every event, at the pace of the client.
  *
- * The API server becomes unreachable: the watch stays open. A pool changes: the slices that look different now are sent
+ * The API server becomes unreachable: the watch stays open, and site/ corrects the slices with what the kubelet reports. A
+ * pool changes: the slices that look different now are sent
  * at once.
  *
  * The kubelet lists its Pods, a private resource: steps 1 to 5 are the same, but `Reads` passes the call to
@@ -28,7 +29,7 @@
  * stores the response for that identity, and answers/ sends it. A watch of Pods continues with steps 7 to 11, without
  * step 6: a private view is read with the client's own credentials, so the API server has authorized every object in it.
  *
- * Beside the path: shares/ divides what the hub keeps among clients, journal/ keeps the writes of the node while no API server is reachable, tokens/ returns service
+ * Beside the path: group/ connects the hubs of a pool, shares/ divides what the hub keeps among clients, journal/ keeps the writes of the node while no API server is reachable, tokens/ returns service
  * account tokens that were issued before, discovery/ keeps the discovery documents, and certificates/ obtains the
  * certificates of the hub. compose.ts creates and connects all parts; open.ts opens those whose kind depends on
  * options.ts; state.ts is what the hub keeps on disk; lifetime.ts stops everything in order.

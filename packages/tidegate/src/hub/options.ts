@@ -1,4 +1,6 @@
 import type { Clock, ClusterConfig, Logger } from '@tidegate/kube';
+import type { GroupTimings } from './group/index.ts';
+import type { ConnectionLimits } from './listeners/index.ts';
 import type { HealthTimings, LbMode } from './upstream/index.ts';
 
 export interface HubOptions {
@@ -33,6 +35,9 @@ export interface HubOptions {
   adminPort: number;
   /** Path of a unix socket. Any process that can open it is authenticated as the node. */
   socket: string;
+  /** The port for the other hubs of the pool, at the address of the node. Undefined: the hub works alone. */
+  groupPort?: number | undefined;
+  groupTimings?: GroupTimings | undefined;
   /** Names of filters that are not applied; `*` for all. */
   disabledFilters: string[];
   /**
@@ -42,6 +47,8 @@ export interface HubOptions {
   tls?: { cert: string; key: string } | undefined;
   /** The CA of the node client certificates, in PEM format. */
   clientCa: string;
+  /** How many connections clients can have. */
+  connectionLimits?: ConnectionLimits | undefined;
   version: string;
   log: Logger;
   clock?: Clock;

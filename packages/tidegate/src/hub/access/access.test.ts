@@ -17,8 +17,20 @@ const LIST_SERVICES: ResourceAttributes = {
   namespace: '',
   name: '',
 };
-const WEB: BearerIdentity = { kind: 'bearer', key: 'sa:shop:web:u1', token: 'token-of-web', tokenKey: 'a' };
-const OPAQUE: BearerIdentity = { kind: 'bearer', key: 'token:abc', token: 'token-of-jane', tokenKey: 'b' };
+const WEB: BearerIdentity = {
+  kind: 'bearer',
+  key: 'sa:shop:web:u1',
+  token: 'token-of-web',
+  tokenKey: 'a',
+  peer: async () => 'local',
+};
+const OPAQUE: BearerIdentity = {
+  kind: 'bearer',
+  key: 'token:abc',
+  token: 'token-of-jane',
+  tokenKey: 'b',
+  peer: async () => 'local',
+};
 
 describe('access to shared views', () => {
   let directory: string;

@@ -81,6 +81,14 @@ export class Access {
     if (!decision.allowed) throw refusal(attributes, decision);
   }
 
+  /**
+   * Deletes what allows this read, and everything that could come from the same role. Call this when the API server has
+   * answered the request itself with 403.
+   */
+  withdraw(identityKey: string, attributes: ResourceAttributes): void {
+    this.#decisions.withdraw(identityKey, attributes);
+  }
+
   /** Deletes all decisions for an identity that has ended. */
   forget(identityKey: string): void {
     this.#decisions.forget(identityKey);

@@ -92,7 +92,7 @@ export class Decisions {
    * otherwise a client that may no longer list could still watch from the copy while no API server is reachable.
    */
   put(identityKey: string, attributes: ResourceAttributes, decision: Decision): void {
-    if (!decision.allowed) this.#withdraw(identityKey, attributes);
+    if (!decision.allowed) this.withdraw(identityKey, attributes);
     if (attributes.name.length > MOST_NAME || attributes.namespace.length > MOST_NAME) return;
     const key = decisionKey(identityKey, attributes);
     const before = this.get(identityKey, attributes);
@@ -101,6 +101,19 @@ export class Decisions {
     const text = storedText(decision);
     if (before === undefined || storedText(before) !== text) this.#memory.put(key, Buffer.from(text));
     this.#mapFor(decision).set(key, decision, this.#holderOf(identityKey));
+  }
+
+  /** Deletes every permission for the same resource that could come from the role that allowed this. */
+  withdraw(identityKey: string, { group, resource, namespace }: ResourceAttributes): void {
+    const prefixes = READS.map((verb) => `${PREFIX}${[identityKey, verb, group, resource].join('/')}/`);
+    for (const key of this.#allowed.keysOf(identityKey)) {
+      const prefix = prefixes.find((each) => key.startsWith(each));
+      if (prefix === undefined) continue;
+      const [of = ''] = key.slice(prefix.length).split('/');
+      if (namespace !== '' && of !== '' && of !== namespace) continue;
+      this.#allowed.delete(key);
+      this.#memory.delete(key);
+    }
   }
 
   /** Deletes all decisions for one identity. */
@@ -112,18 +125,6 @@ export class Decisions {
 
   #mapFor({ allowed }: Decision): FairMap<Decision> {
     return allowed ? this.#allowed : this.#denied;
-  }
-
-  #withdraw(identityKey: string, { group, resource, namespace }: ResourceAttributes): void {
-    const prefixes = READS.map((verb) => `${PREFIX}${[identityKey, verb, group, resource].join('/')}/`);
-    for (const key of this.#allowed.keysOf(identityKey)) {
-      const prefix = prefixes.find((each) => key.startsWith(each));
-      if (prefix === undefined) continue;
-      const [of = ''] = key.slice(prefix.length).split('/');
-      if (namespace !== '' && of !== '' && of !== namespace) continue;
-      this.#allowed.delete(key);
-      this.#memory.delete(key);
-    }
   }
 }
 

@@ -23,6 +23,7 @@ const account = (namespace: string, name: string): BearerIdentity => ({
   key: `sa:${namespace}:${name}:1`,
   token: `${namespace}/${name}`,
   tokenKey: `${namespace}/${name}`,
+  peer: async () => 'local',
 });
 const PROXY = account('kube-system', 'kube-proxy');
 const GREEDY = account('tenant', 'greedy');

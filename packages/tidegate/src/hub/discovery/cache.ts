@@ -8,6 +8,7 @@ import { type ForwardedAnswer, type Upstream, UpstreamUnavailable, unavailable }
 import { contentOf, type Document, documentOf } from './document.ts';
 import { type DocumentMap, Documents } from './documents.ts';
 import { documentPath, isDocument, isPlain } from './paths.ts';
+import { isKnownForm } from './variants.ts';
 import { warm } from './warm.ts';
 
 export interface DiscoveryOptions {
@@ -97,8 +98,10 @@ export class DiscoveryCache {
   async serve({ exchange, target, identity, signal }: DocumentCall): Promise<boolean> {
     const { request, response } = exchange;
     const path = documentPath(target.pathname);
-    if (request.method !== 'GET' || !isDocument(path) || !isPlain(target.searchParams)) return false;
-    const question = { path, accept: request.headersDistinct.accept?.join(), identity, signal };
+    const accept = request.headersDistinct.accept?.join();
+    if (request.method !== 'GET' || !isDocument(path)) return false;
+    if (!isPlain(target.searchParams) || !isKnownForm(accept)) return false;
+    const question = { path, accept, identity, signal };
     const outcome = await this.#ask(question).catch((error: unknown) => {
       if (error instanceof UpstreamUnavailable) return this.#recall(question, error);
       throw error;

@@ -22,7 +22,13 @@ const TIMINGS = {
   maxTimeoutMs: 240_000,
   hungMs: 240_000,
 };
-const SERVICE_ACCOUNT: Identity = { kind: 'bearer', key: 'sa:a:b:c', token: 'mine', tokenKey: 'k' };
+const SERVICE_ACCOUNT: Identity = {
+  kind: 'bearer',
+  key: 'sa:a:b:c',
+  token: 'mine',
+  tokenKey: 'k',
+  peer: async () => 'local',
+};
 const ANONYMOUS: Identity = { kind: 'anonymous', key: 'anonymous' };
 
 class MemoryMap extends Map<string, Buffer> {
@@ -289,6 +295,18 @@ describe('discovery', () => {
     expect(request!.url).toBe('/apis');
     expect(request!.headers).not.toHaveProperty('range');
     expect(request!.headers).not.toHaveProperty('if-modified-since');
+  });
+
+  it('does not store the answer to a media type with parameters that it does not know', async () => {
+    const full = (await get('/apis', { accept: AGGREGATED })).body;
+    // API servers with this parameter leave out what other API servers of the cluster serve.
+    cluster.documents.set('aggregated /apis', JSON.stringify({ items: [] }));
+    expect((await get('/apis', { accept: `${AGGREGATED};profile=nopeer` })).status).toBe(418);
+    expect((await get('/apis', { accept: `application/json, ${AGGREGATED};profile=nopeer` })).status).toBe(
+      418,
+    );
+    await cut();
+    expect((await get('/apis', { accept: AGGREGATED })).body).toBe(full);
   });
 
   it('does not serve other paths', async () => {

@@ -15,6 +15,18 @@ export function variantOf(contentType: string): string {
   return range === undefined ? '' : spell(range.type, range.parameters).replaceAll(' ', '');
 }
 
+/** Parameters that do not change the document. */
+const OTHER_PARAMETERS = ['q', 'charset'];
+
+/**
+ * Whether the hub knows the meaning of all parameters. An API server may give another document for one that it does not know,
+ * which must not be stored as the usual one.
+ */
+export const isKnownForm = (accept: string | undefined): boolean =>
+  mediaRanges(accept ?? '*/*').every(({ parameters }) =>
+    [...parameters.keys()].every((name) => [...FORM_PARAMETERS, ...OTHER_PARAMETERS].includes(name)),
+  );
+
 /** Returns the variant that the client prefers; undefined if it accepts none of them. */
 export function preferred(accept: string | undefined, variants: readonly string[]): string | undefined {
   for (const { type, parameters } of mediaRanges(accept ?? '*/*')) {

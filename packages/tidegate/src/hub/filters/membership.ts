@@ -19,6 +19,15 @@ export class PoolMembership implements PoolLookup {
     return this.#claims[kind].ownerOf(node);
   }
 
+  /** The other nodes of the pools that the node is in. */
+  neighborsOf(node: string): string[] {
+    const nodes = (['NodePool', 'NodeGroup'] as const).flatMap((kind) => {
+      const pool = this.poolOf(kind, node);
+      return pool === undefined ? [] : this.#claims[kind].nodesOf(pool);
+    });
+    return [...new Set(nodes)].filter((other) => other !== node).sort();
+  }
+
   /** Sets the state of a pool; undefined: the pool was deleted. Returns the nodes whose pool has changed. */
   set(kind: PoolKind, pool: string, state: PoolState | undefined): string[] {
     return this.#claims[kind].set(pool, state);
@@ -36,6 +45,10 @@ class Claims {
     const claimants = this.#claimants.get(node);
     if (claimants === undefined || claimants.length === 1) return claimants?.[0];
     return claimants.reduce((owner, pool) => (this.#isNewer(pool, owner) ? pool : owner));
+  }
+
+  nodesOf(pool: string): string[] {
+    return (this.#pools.get(pool)?.nodes ?? []).filter((node) => this.ownerOf(node) === pool);
   }
 
   set(pool: string, state: PoolState | undefined): string[] {

@@ -61,6 +61,7 @@ describe('the authenticator', () => {
 
   const open = (): Promise<Authenticator> =>
     Authenticator.open({
+      peerOf: async () => 'local',
       nodeName: 'n1',
       client,
       memory,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { type Clock, type KubeClient, type Logger, orAborted } from '@tidegate/kube';
 import {
@@ -38,6 +39,8 @@ export interface AuthenticatorOptions extends Pick<ProofsOptions, 'onEnded' | 'p
   online: () => boolean;
   /** The time of the last contact with an API server, in milliseconds since the epoch; undefined if there was none. */
   lastContact: () => number | undefined;
+  /** The peer of a connection. */
+  peerOf: (socket: Socket) => Promise<string>;
   clock: Clock;
   log: Logger;
 }
@@ -47,6 +50,8 @@ export interface Entrance {
   /** Whether only root on this node can connect to the listener. */
   readonly node?: boolean;
 }
+
+type FindPeer = BearerIdentity['peer'];
 
 const NODE: NodeIdentity = { kind: 'node', key: 'node' };
 /** The keys of a token that the hub cannot verify, and of the identity that it is, differ in the prefix only. */
@@ -73,7 +78,12 @@ export class Authenticator {
     this.#options = options;
     this.#keys = keys;
     this.#tokens = tokens;
-    this.#proofs = new Proofs({ ...options, tokens, onAudiences: (audiences) => keys.learn(audiences) });
+    this.#proofs = new Proofs({
+      ...options,
+      tokens,
+      onAudiences: (audiences) => keys.learn(audiences),
+      tenantOf: (key) => this.holderOf(key).tenant,
+    });
     this.#certificates = new ClientCertificates(() => options.clock.now());
   }
 
@@ -92,7 +102,7 @@ export class Authenticator {
     const certificate =
       request.socket instanceof TLSSocket ? this.#certificates.identify(request.socket) : 'none';
     if (typeof certificate === 'object') return this.#certified(certificate);
-    if (token !== undefined) return this.#bearer(token);
+    if (token !== undefined) return this.#bearer(token, () => this.#options.peerOf(request.socket));
     if (certificate === 'invalid') throw unauthorized();
     if (entrance.node === true) return NODE;
     // The API server decides what anonymous clients may do. While it is unreachable, they may do nothing.
@@ -123,6 +133,11 @@ export class Authenticator {
     return { identity: identityKey, tenant: tenantOfUser(usernameOf(identityKey) ?? known) };
   }
 
+  /** The tenant of a token that the hub has verified, or that the API server has accepted before. Undefined for others. */
+  tenantOf(identity: BearerIdentity): string | undefined {
+    return this.#proofs.isKnown(identity) ? this.holderOf(identity.key).tenant : undefined;
+  }
+
   /**
    * The hub cannot prove the possession of the client's key to the API server, so it cannot act for the
    * client. The only certificate that it can accept is that of its own node, whose credentials it has.
@@ -142,14 +157,16 @@ export class Authenticator {
    * Verified service account tokens share the identity of their account. Every other token is an identity of
    * its own.
    */
-  async #bearer(token: string): Promise<Identity> {
+  async #bearer(token: string, peer: FindPeer): Promise<Identity> {
     let verified = await this.#verify(token);
     // A review shows whether the audience is one of the API server.
-    if (verified.status === 'other audience' && (await this.#isAccepted(token)))
+    if (verified.status === 'other audience' && (await this.#isAccepted(token, peer)))
       verified = await this.#verify(token);
     if (verified.status === 'forged' || verified.status === 'untimely') throw unauthorized();
     const identity =
-      verified.status === 'verified' ? accountIdentity(token, verified.claims) : opaqueIdentity(token);
+      verified.status === 'verified'
+        ? accountIdentity(token, peer, verified.claims)
+        : opaqueIdentity(token, peer);
     if (!this.#options.online()) await this.#proofs.requireKnown(identity);
     return identity;
   }
@@ -159,9 +176,9 @@ export class Authenticator {
   }
 
   /** False if the API server cannot be asked. Throws 401 if it rejects the token. */
-  async #isAccepted(token: string): Promise<boolean> {
+  async #isAccepted(token: string, peer: FindPeer): Promise<boolean> {
     if (!this.#options.online()) return false;
-    const review = await this.#proofs.review(opaqueIdentity(token)).catch((err: unknown) => {
+    const review = await this.#proofs.review(opaqueIdentity(token, peer)).catch((err: unknown) => {
       this.#options.log.warn({ err }, 'cannot review a token for an unknown audience');
       return undefined;
     });
@@ -183,19 +200,21 @@ export class Authenticator {
   }
 }
 
-const accountIdentity = (token: string, claims: ServiceAccountClaims): BearerIdentity => ({
+const accountIdentity = (token: string, peer: FindPeer, claims: ServiceAccountClaims): BearerIdentity => ({
   kind: 'bearer',
   key: serviceAccountKey(claims),
   token,
   tokenKey: `signed:${hash(signedPart(token))}`,
   claims,
+  peer,
 });
 
-const opaqueIdentity = (token: string): BearerIdentity => ({
+const opaqueIdentity = (token: string, peer: FindPeer): BearerIdentity => ({
   kind: 'bearer',
   key: OPAQUE_PREFIX + hash(token),
   token,
   tokenKey: OPAQUE_TOKEN + hash(token),
+  peer,
 });
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');

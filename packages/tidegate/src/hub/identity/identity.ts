@@ -25,6 +25,8 @@ export interface BearerIdentity {
   readonly tokenKey: string;
   /** The claims, if the hub has verified the token as a service account token. */
   readonly claims?: ServiceAccountClaims;
+  /** Finds the peer that has sent the token; see Connections. Nothing is known about the sender of an invented token but this. */
+  readonly peer: () => Promise<string>;
 }
 
 /** A client without credentials. The API server decides what it may do; offline, it may do nothing. */

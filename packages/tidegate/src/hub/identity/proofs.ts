@@ -2,6 +2,7 @@ import { ApiStatusError, type Clock, type KubeClient, type Logger } from '@tideg
 import { ApiError, unauthorized } from '@tidegate/serving';
 import { FairMap, type ShareLimits, tenantOfUser } from '../shares/index.ts';
 import type { BearerIdentity } from './identity.ts';
+import { ReviewTurns } from './review-turns.ts';
 import { type ServiceAccountClaims, usernameOf } from './service-account-token.ts';
 import type { TokenMemory } from './token-memory.ts';
 import { reviewToken, type TokenReview } from './token-review.ts';
@@ -16,6 +17,8 @@ export interface ProofsOptions {
   onEnded: (identityKey: string) => void;
   /** Whether the pod that a token is bound to has left the node, as far as the hub knows. */
   podIsGone: (claims: ServiceAccountClaims) => Promise<boolean>;
+  /** The tenant of a known identity, by its key. */
+  tenantOf: (identityKey: string) => string;
   /** Whether an API server is reachable. */
   online: () => boolean;
   clock: Clock;
@@ -45,6 +48,9 @@ export class Proofs {
   /** Monotonic time of the last successful review, by token key. */
   readonly #provedAt = new FairMap<number>(PROVED);
   readonly #asking = new Map<string, Promise<TokenReview>>();
+  /** Invented tokens never delay the reviews of others, and the clients of each peer delay themselves only. */
+  readonly #ofKnown = new ReviewTurns({ running: 32, runningPerHolder: 8, waitingPerHolder: 500 });
+  readonly #ofUnknown = new ReviewTurns({ running: 8, runningPerHolder: 4, waitingPerHolder: 50 });
 
   constructor(options: ProofsOptions) {
     this.#options = options;
@@ -60,6 +66,8 @@ export class Proofs {
     try {
       review = await this.review(identity);
     } catch (error) {
+      // The hub itself has refused it: this client has too many tokens.
+      if (error instanceof ApiError) throw error;
       return this.#withoutAnswer(identity, error);
     }
     if (!review.authenticated) throw unauthorized();
@@ -94,6 +102,11 @@ export class Proofs {
     }
   }
 
+  /** Whether the hub has verified the token, or the API server has accepted it before. */
+  isKnown({ claims, tokenKey }: BearerIdentity): boolean {
+    return claims !== undefined || this.#options.tokens.decisionOn(tokenKey) === 'accepted';
+  }
+
   /** Asks the API server now, and remembers the answer. Rejects if there is none. */
   review(identity: BearerIdentity): Promise<TokenReview> {
     const { tokenKey } = identity;
@@ -106,7 +119,10 @@ export class Proofs {
 
   async #review(identity: BearerIdentity): Promise<TokenReview> {
     const { client, onAudiences } = this.#options;
-    const review = await reviewToken(client, identity.token);
+    const isKnown = this.isKnown(identity);
+    const turns = isKnown ? this.#ofKnown : this.#ofUnknown;
+    const holder = isKnown ? this.#options.tenantOf(identity.key) : await identity.peer();
+    const review = await turns.run(holder, () => reviewToken(client, identity.token));
     if (review.authenticated) onAudiences(review.audiences);
     const accepted = review.authenticated && this.#isSame(identity, review);
     if (accepted) this.#accepted(identity, review.username);

@@ -14,4 +14,5 @@
  * will never accept is logged, counted and dropped.
  */
 export { Journal } from './journal.ts';
+export { type WriteRequest, written } from './journaled-write.ts';
 export { Replayer } from './replayer.ts';

@@ -112,6 +112,13 @@ export class Journal {
     return kind === 'event' ? this.#eventKey(info) !== undefined : this.#shelf.has(stateKey(info));
   }
 
+  /** Whether the status of any pod waits to be sent. */
+  holdsPods(): boolean {
+    return this.#shelf
+      .summaries()
+      .some(({ kind, object }) => kind === 'status' && object.startsWith('pods '));
+  }
+
   get size(): number {
     return this.#shelf.size;
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Logger, Metrics } from '@tidegate/kube';
+import { type Logger, type Metrics, orAborted } from '@tidegate/kube';
 import {
   ApiError,
   badRequest,
@@ -11,13 +11,15 @@ import {
   requestTarget,
 } from '@tidegate/serving';
 import { answerStatus } from '../answers/index.ts';
-import { type Authenticator, credentialOf, type Entrance } from '../identity/index.ts';
+import { type Authenticator, credentialOf, type Entrance, type Identity } from '../identity/index.ts';
 import { componentOf, type RequestDispatcher, refusalOf } from '../requests/index.ts';
 import { type Upstream, unavailable, writeHead } from '../upstream/index.ts';
+import type { Connections } from './connections.ts';
 
 export interface HandlerOptions {
-  authenticator: Pick<Authenticator, 'authenticate'>;
-  dispatcher: RequestDispatcher;
+  authenticator: Pick<Authenticator, 'authenticate' | 'tenantOf'>;
+  connections: Pick<Connections, 'authenticated'>;
+  dispatcher: Pick<RequestDispatcher, 'dispatch'>;
   upstream: Pick<Upstream, 'upgrade'>;
   metrics: Metrics;
   log: Logger;
@@ -56,7 +58,8 @@ export class Handler {
     try {
       const target = requestTarget(request.url ?? '');
       info = requestInfo(request.method ?? 'GET', target);
-      const identity = await authenticator.authenticate(request, entrance);
+      const identity = await orAborted(authenticator.authenticate(request, entrance), gone.signal);
+      this.#countConnection(request, identity);
       const component = componentOf(request.headers['user-agent']);
       await dispatcher.dispatch({ exchange, target, info, identity, component, signal: gone.signal });
     } catch (error) {
@@ -77,6 +80,7 @@ export class Handler {
     try {
       const target = requestTarget(request.url ?? '');
       const identity = await authenticator.authenticate(request, entrance);
+      this.#countConnection(request, identity);
       checkUpgrade(request, target);
       await upstream.upgrade({ request, path: target.text, socket, head }, credentialOf(identity));
     } catch (error) {
@@ -91,6 +95,16 @@ export class Handler {
       });
       socket.end(body);
     }
+  }
+
+  /** Counts the connection for the client that it belongs to. Throws 429 if the client has too many. */
+  #countConnection({ socket }: IncomingMessage, identity: Identity): void {
+    const { authenticator, connections } = this.#options;
+    const tenant = identity.kind === 'bearer' ? authenticator.tenantOf(identity) : undefined;
+    const owner = identity.kind === 'node' ? 'node' : tenant === undefined ? undefined : { tenant };
+    if (owner === undefined || connections.authenticated(socket, owner)) return;
+    const message = `${tenant} has too many connections to the hub; close some, or use them for more than one request`;
+    throw new ApiError(429, 'TooManyRequests', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
 
   /**
@@ -121,6 +135,8 @@ export class Handler {
   }
 }
 
+/** When a client that has too many connections may try again. */
+const RETRY_AFTER_SECONDS = 5;
 /** The most resources with a label of their own in metrics. */
 const MAX_RESOURCES = 1_000;
 const OTHER = 'other';

@@ -2,6 +2,9 @@ import { silentLogger } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
 import { HubInterface } from './hub-interface.ts';
 
+/** A kernel whose settings are not changed. */
+const arp = { interfaces: async () => [], get: async () => '1', set: async () => {} };
+
 describe('the interface of the hub', () => {
   /** A host without the address. A command that contains a key of `failing` fails with its value. */
   function host(failing: Record<string, string> = {}) {
@@ -13,7 +16,7 @@ describe('the interface of the hub', () => {
       if (failed !== undefined) throw new Error(failed[1]);
     };
     const open = (address: string): Promise<HubInterface> =>
-      HubInterface.open({ address, log: silentLogger, ip, isLocal: async () => false });
+      HubInterface.open({ address, log: silentLogger, ip, isLocal: async () => false, arp });
     return { commands, open };
   }
 
@@ -22,7 +25,7 @@ describe('the interface of the hub', () => {
     const made = await open('169.254.2.1');
     expect(commands.splice(0)).toEqual([
       'link add tidegate0 type dummy',
-      'addr add 169.254.2.1/32 dev tidegate0',
+      'addr add 169.254.2.1/32 dev tidegate0 scope host',
       'link set tidegate0 up',
     ]);
     await made.close();
@@ -39,7 +42,7 @@ describe('the interface of the hub', () => {
     const { commands, open } = host({ 'link add': 'RTNETLINK answers: File exists' });
     await (await open('169.254.2.1')).close();
     expect(commands.slice(1)).toEqual([
-      'addr add 169.254.2.1/32 dev tidegate0',
+      'addr add 169.254.2.1/32 dev tidegate0 scope host',
       'link set tidegate0 up',
       'addr del 169.254.2.1/32 dev tidegate0',
     ]);
@@ -48,13 +51,16 @@ describe('the interface of the hub', () => {
   it('is the loopback interface if the kernel has no dummy interfaces', async () => {
     const { commands, open } = host({ 'link add': 'Error: Unknown device type.' });
     await (await open('169.254.2.1')).close();
-    expect(commands.slice(1)).toEqual(['addr add 169.254.2.1/32 dev lo', 'addr del 169.254.2.1/32 dev lo']);
+    expect(commands.slice(1)).toEqual([
+      'addr add 169.254.2.1/32 dev lo scope host',
+      'addr del 169.254.2.1/32 dev lo',
+    ]);
   });
 
   it('reports which commands to run if it is not permitted to create it', async () => {
     const { open } = host({ add: 'RTNETLINK answers: Operation not permitted' });
     await expect(open('169.254.2.1')).rejects.toThrow(
-      '169.254.2.1 is not an address of this host, and the hub cannot add it (RTNETLINK answers: Operation not permitted); as root, run "ip link add tidegate0 type dummy && ip addr add 169.254.2.1/32 dev tidegate0 && ip link set tidegate0 up", or choose another address with --hub-address',
+      '169.254.2.1 is not an address of this host, and the hub cannot add it (RTNETLINK answers: Operation not permitted); as root, run "ip link add tidegate0 type dummy && ip addr add 169.254.2.1/32 dev tidegate0 scope host && ip link set tidegate0 up", or choose another address with --hub-address',
     );
   });
 

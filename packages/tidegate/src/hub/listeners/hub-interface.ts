@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { createServer, isIPv6 } from 'node:net';
 import { promisify } from 'node:util';
 import { ConfigError, type Logger } from '@tidegate/kube';
+import { type ArpSettings, answerArpForOwnAddresses } from './arp.ts';
 
 /** The name of the network interface. */
 const NAME = 'tidegate0';
@@ -12,9 +13,10 @@ export type RunIp = (args: readonly string[]) => Promise<void>;
 export interface HubInterfaceOptions {
   address: string;
   log: Logger;
-  /** Replaces the command `ip` and the check for local addresses, for tests. */
+  /** Replaces the command `ip`, the check for local addresses and the settings of the kernel, for tests. */
   ip?: RunIp;
   isLocal?: (address: string) => Promise<boolean>;
+  arp?: ArpSettings;
 }
 
 /**
@@ -22,7 +24,8 @@ export interface HubInterfaceOptions {
  * dummy interface of its own. `close` removes what `open` added.
  *
  * By default, it is the same link-local address on every node. Such an address is only reachable from the node
- * itself, so pods always connect to the hub of their own node.
+ * itself, so pods always connect to the hub of their own node. Its scope is `host`, and the node does not answer ARP
+ * requests for it (arp.ts).
  */
 export class HubInterface {
   /** The arguments that undo `open`; undefined if it changed nothing. */
@@ -53,6 +56,7 @@ export class HubInterface {
       if (refused === undefined) await ip(undo);
       throw cannotAdd(address, refused ?? (error as Error));
     }
+    if (!isIPv6(address)) await answerArpForOwnAddresses(log, options.arp);
     log.info({ address, interface: device }, 'added the address of the hub to the host');
     return new HubInterface(ip, undo);
   }
@@ -72,7 +76,7 @@ const withLength = (address: string): string => `${address}/${isIPv6(address) ? 
  */
 const addressArguments = (address: string, device: string): string[] => [
   ...['addr', 'add', withLength(address), 'dev', device],
-  ...(isIPv6(address) ? ['nodad'] : []),
+  ...(isIPv6(address) ? ['nodad'] : ['scope', 'host']),
 ];
 
 function cannotAdd(address: string, cause: Error): ConfigError {

@@ -37,13 +37,15 @@ export class Listener {
   readonly #connections = new Set<Socket>();
   #closing = false;
 
-  constructor(server: Server, clock: Clock) {
+  /** `onConnection` is called for each connection. */
+  constructor(server: Server, clock: Clock, onConnection: (socket: Socket) => void) {
     this.#server = server;
     this.#clock = clock;
     server.keepAliveTimeout = KEEP_ALIVE_MS;
     server.on('connection', (socket: Socket) => {
       this.#connections.add(socket);
       socket.once('close', () => this.#connections.delete(socket));
+      onConnection(socket);
     });
     server.on('request', (_, response: ServerResponse) => {
       // Without this, a client that sends requests all the time would delay the shutdown until the end of the

@@ -67,6 +67,7 @@ async function open(options: Partial<ListenersOptions> = {}): Promise<void> {
       adminSocket: adminSocketFile(),
       certificate,
       clientCa: authority.ca,
+      connections: { add: () => {} },
       clock,
       log: silentLogger,
       ...options,
@@ -111,6 +112,7 @@ describe('a client', () => {
       credentials: fixedCredential({}),
     });
     const authenticator = await Authenticator.open({
+      peerOf: async () => 'local',
       nodeName: 'n1',
       client,
       memory,

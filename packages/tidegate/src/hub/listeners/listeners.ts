@@ -1,10 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock, Logger } from '@tidegate/kube';
 import type { KeyPair } from '@tidegate/kube/certificates';
 import type { CertificateSource } from '../certificates/index.ts';
+import type { Connections } from './connections.ts';
 import { HubInterface } from './hub-interface.ts';
 import {
   Listener,
@@ -31,6 +33,8 @@ export interface ListenersOptions {
   certificate: Pick<CertificateSource, 'current' | 'onChange'>;
   /** The CA of client certificates, in PEM format. */
   clientCa: string;
+  /** Limits the connections to the ports. Only the user of the hub can connect to the unix sockets, without a limit. */
+  connections: Pick<Connections, 'add'>;
   clock: Clock;
   log: Logger;
 }
@@ -114,11 +118,20 @@ export class Listeners {
       host: host === this.#options.bindAddress ? '--bind-address' : '--hub-address',
       port: flag,
     };
-    return this.#add(server, () => listen(server, { host, port }, flags));
+    const { connections } = this.#options;
+    return this.#add(
+      server,
+      () => listen(server, { host, port }, flags),
+      (socket) => connections.add(socket),
+    );
   }
 
-  async #add(server: Server, start: (server: Server) => Promise<void>): Promise<Listener> {
-    const listener = new Listener(server, this.#options.clock);
+  async #add(
+    server: Server,
+    start: (server: Server) => Promise<void>,
+    onConnection: (socket: Socket) => void = () => {},
+  ): Promise<Listener> {
+    const listener = new Listener(server, this.#options.clock, onConnection);
     await start(server);
     this.#listeners.push(listener);
     return listener;

@@ -26,9 +26,13 @@
  *   4. After a relist of the view, a client that knew more than the hub gets 410, because a deletion may be missing from
  *      the difference (`History.relisted`).
  *
+ * correction.ts is a step before the filters: while the site is cut off, endpoints follow what kubelets report (site/). A
+ * corrected object has a version of the hub, like one that a Service changes.
+ *
  * hold.ts is the place of one client in a projection; it moves to another projection when the filter configuration
  * changes. selection.ts evaluates selectors. convergence.test.ts checks the rules with random sequences.
  */
+export type { Correction, CorrectionListener } from './correction.ts';
 export type { EventType, ProjectionEvent } from './history.ts';
 export type { Hold } from './hold.ts';
 export type { Projection } from './projection.ts';

@@ -1,6 +1,7 @@
 import type { KubeObject } from '@tidegate/kube';
 import type { Chain } from '../filters/index.ts';
 import { exactBytes, objectOf, type ViewItem } from '../views/index.ts';
+import type { Correction } from './correction.ts';
 import { type Selection, selectsByKey, selectsKey, selectsObject } from './selection.ts';
 
 /** Receives the key of an object that could not be decoded or filtered. Clients do not see the object. */
@@ -12,9 +13,11 @@ export interface FilteredItem {
   readonly item: ViewItem | undefined;
   /** The Services and nodes whose change may change the result, see `Filter.dependsOn`. */
   readonly dependencies: readonly string[];
+  /** Whether the object is not as the API server sent it, for all clients. */
+  readonly corrected: boolean;
 }
 
-const NOT_SELECTED: FilteredItem = { item: undefined, dependencies: [] };
+const NOT_SELECTED: FilteredItem = { item: undefined, dependencies: [], corrected: false };
 
 /** Applies the selection and the filters of one projection to single objects. */
 export class ItemFilter {
@@ -23,18 +26,21 @@ export class ItemFilter {
   /** False if the key of an object is enough, so that objects are never parsed. */
   readonly #needsObject: boolean;
   readonly #onFault: FaultListener;
+  readonly #correction: Correction | undefined;
 
-  constructor(chain: Chain, selection: Selection, onFault: FaultListener) {
+  /** `correction`: applied before the filters. */
+  constructor(chain: Chain, selection: Selection, onFault: FaultListener, correction?: Correction) {
     this.chain = chain;
     this.selection = selection;
-    this.#needsObject = chain.filters.length > 0 || !selectsByKey(selection);
+    this.#needsObject = correction !== undefined || chain.filters.length > 0 || !selectsByKey(selection);
     this.#onFault = onFault;
+    this.#correction = correction;
   }
 
   /** `parse` lets several projections share the parsed object of one change. */
   apply(item: ViewItem, parse: (item: ViewItem) => KubeObject = objectOf): FilteredItem {
     if (!selectsKey(this.selection, item.key)) return NOT_SELECTED;
-    if (!this.#needsObject) return { item, dependencies: [] };
+    if (!this.#needsObject) return { item, dependencies: [], corrected: false };
     try {
       return this.#applyTo(item, parse(item));
     } catch (error) {
@@ -46,12 +52,15 @@ export class ItemFilter {
 
   #applyTo(item: ViewItem, object: KubeObject): FilteredItem {
     if (!selectsObject(this.selection, object)) return NOT_SELECTED;
-    const dependencies = this.chain.dependsOn(object);
-    const filtered = this.chain.apply(object);
-    if (filtered === undefined) return { item: undefined, dependencies };
+    const current = this.#correction?.apply(object) ?? object;
+    const dependencies = [...this.chain.dependsOn(current), ...(this.#correction?.dependsOn(object) ?? [])];
+    const filtered = this.chain.apply(current);
+    const corrected = current !== object;
+    if (filtered === undefined) return { item: undefined, dependencies, corrected };
     return {
       item: filtered === object ? item : { ...item, bytes: exactBytes(JSON.stringify(filtered)) },
       dependencies,
+      corrected,
     };
   }
 }

@@ -4,7 +4,7 @@ import { objectOf, SHARED, type View, type ViewChange, type ViewItem } from '../
 import { DependencyIndex } from './dependencies.ts';
 import { type EventType, History, historyBytes, type ProjectionEvent } from './history.ts';
 import { atVersion, type ItemFilter, looksSame } from './item-filter.ts';
-import { causeOrNext, newerOf } from './version.ts';
+import { causeOrNext, newerOf, nextVersion } from './version.ts';
 
 export interface ProjectionListener {
   /**
@@ -106,10 +106,11 @@ export class Projection {
   }
 
   /**
-   * Filters the objects that depend on these again. `cause` is the version of the Service or pool that changed. Objects
-   * that look the same as before cause no event.
+   * Filters the objects that depend on these again. `cause` is the version of the Service or pool that changed; by default,
+   * the next version of the projection, for a change that has no version. Objects that look the same as before cause no
+   * event.
    */
-  dependenciesChanged(dependencies: ReadonlySet<string>, cause: string): void {
+  dependenciesChanged(dependencies: ReadonlySet<string>, cause = nextVersion(this.#version)): void {
     const events: ProjectionEvent[] = [];
     for (const key of this.#dependencies.affected(dependencies)) {
       const item = this.view.get(key);
@@ -263,9 +264,11 @@ export class Projection {
     this.#shown.clear();
     this.#dependencies.clear();
     this.#sorted = undefined;
-    for (const item of this.view.items()) {
-      const filtered = this.#filter(item);
-      if (filtered !== undefined) this.#shown.set(item.key, filtered);
+    for (const raw of this.view.items()) {
+      const { item, dependencies, corrected } = this.#itemFilter.apply(raw);
+      this.#dependencies.set(raw.key, dependencies);
+      // Clients may know another state of the object under its own version, from before a restart of the hub.
+      if (item !== undefined) this.#shown.set(raw.key, corrected ? atVersion(item, this.#version) : item);
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Clock, Random } from '@tidegate/kube';
 import type { Chain, DependencyListener } from '../filters/index.ts';
 import { SHARED, type View, type ViewItem } from '../views/index.ts';
+import type { Correction } from './correction.ts';
 import { Floors } from './floors.ts';
 import { Hold } from './hold.ts';
 import { type FaultListener, ItemFilter } from './item-filter.ts';
@@ -16,6 +17,8 @@ export interface ProjectionsOptions {
   context: { subscribe(listener: DependencyListener): () => void };
   /** The views that filters depend on, for example of Services and pools. */
   causes: readonly View[];
+  /** Corrects objects before they are filtered. */
+  correction?: Correction | undefined;
   onFault: FaultListener;
 }
 
@@ -44,14 +47,18 @@ export class Projections {
   /** Idle projections, the longest idle first, with the function that cancels their removal. */
   readonly #idle = new Map<Entry, () => void>();
   readonly #holds = new Set<Hold>();
-  readonly #unsubscribe: () => void;
+  readonly #unsubscribe: (() => void)[];
   readonly #floors = new Floors();
 
   constructor(options: ProjectionsOptions) {
     this.#options = options;
-    this.#unsubscribe = options.context.subscribe((dependencies, cause) => {
+    const changed = (dependencies: ReadonlySet<string>, cause?: string): void => {
       for (const { projection } of this.#all()) projection.dependenciesChanged(dependencies, cause);
-    });
+    };
+    const { context, correction } = options;
+    this.#unsubscribe = [context.subscribe(changed)];
+    if (correction !== undefined)
+      this.#unsubscribe.push(correction.subscribe((dependencies) => changed(dependencies)));
   }
 
   get size(): number {
@@ -74,7 +81,7 @@ export class Projections {
     const entry = this.#byView.get(view)?.get(idOf(chain, EVERYTHING));
     if (entry !== undefined) return entry.projection.get(key);
     const item = view.get(key);
-    return item && new ItemFilter(chain, EVERYTHING, this.#options.onFault).apply(item).item;
+    return item && this.#filterFor(view, chain, EVERYTHING).apply(item).item;
   }
 
   /**
@@ -102,7 +109,7 @@ export class Projections {
   }
 
   close(): void {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const entry of this.#all()) this.#drop(entry);
   }
 
@@ -120,13 +127,19 @@ export class Projections {
   }
 
   #make(id: string, view: View, chain: Chain, selection: Selection): Entry {
-    const filter = new ItemFilter(chain, selection, this.#options.onFault);
+    const filter = this.#filterFor(view, chain, selection);
     const projection = new Projection(view, filter, this.#notBefore(view, chain));
     const stop = view.onRefused(() => this.#drop(entry));
     const entry: Entry = { id, projection, holds: 0, stop };
     const ofView = this.#byView.get(view) ?? new Map<string, Entry>();
     this.#byView.set(view, ofView.set(id, entry));
     return entry;
+  }
+
+  #filterFor({ key }: View, chain: Chain, selection: Selection): ItemFilter {
+    const { correction, onFault } = this.#options;
+    const applies = correction?.appliesTo(key.resource) === true;
+    return new ItemFilter(chain, selection, onFault, applies ? correction : undefined);
   }
 
   /**

@@ -8,7 +8,7 @@
  *     -> writes.ts for everything else. recent-writes.ts lets a client read its own writes from a shared resource
  *     -> forwarding.ts sends a request to the API server, for either of them or unchanged
  *     -> watch-shares.ts limits what the watches of one client may use
- *     -> forbidden.ts deletes the copies that a 403 concerns
+ *     -> forbidden.ts deletes the copies and permissions that a 403 concerns
  *   failures.ts turns errors into the Status objects of an API server.
  */
 export { type ChainFor, componentOf } from './call.ts';

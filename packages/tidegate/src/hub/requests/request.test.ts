@@ -26,6 +26,16 @@ test.each([
   expect(componentOf(userAgent)).toBe(component);
 });
 
+test.each([
+  ['watch=False', false],
+  ['watch=FALSE', false],
+  ['watch=0', false],
+  ['watch=', true],
+  ['watch=no', true],
+])('as in API servers, %s means: %s', (query, watch) => {
+  expect(read(query).watch).toBe(watch);
+});
+
 describe('selectors', () => {
   const fields = (query: string) => read(`fieldSelector=${encodeURIComponent(query)}`).selection.fields;
 

@@ -1,12 +1,14 @@
-import type { Clock, ConnectionState } from '@tidegate/kube';
-import { notFound, type Representation } from '@tidegate/serving';
+import type { Clock, ConnectionState, Resource } from '@tidegate/kube';
+import { ApiError, notFound, type Representation } from '@tidegate/serving';
 import type { Access } from '../access/index.ts';
 import { answerList, answerObject, answerWatch } from '../answers/index.ts';
 import type { Chain, ContextViews } from '../filters/index.ts';
+import type { AnonymousIdentity, Identity } from '../identity/index.ts';
 import { type Projections, selectable } from '../projections/index.ts';
 import { UNLIMITED } from '../shares/index.ts';
 import { TooManyWatchesError, untilUpToDate, type View, type Views } from '../views/index.ts';
 import { type ChainFor, namespaceOf, type ResourceCall, resourceOf } from './call.ts';
+import { forgetForbidden } from './forbidden.ts';
 import { readOptions } from './read-options.ts';
 import type { RecentWrites } from './recent-writes.ts';
 import { isShared } from './shared-resources.ts';
@@ -16,10 +18,12 @@ export interface SharedReadsOptions {
   views: Views;
   contextViews: ContextViews;
   projections: Projections;
-  access: Pick<Access, 'check'>;
+  access: Pick<Access, 'check' | 'withdraw'>;
   recentWrites: RecentWrites;
   watches: WatchShares;
   chainFor: ChainFor;
+  /** Whether objects of the resource are more current here than in the API server, see site/. */
+  isCorrected(resource: Resource): boolean;
   upstream: ConnectionState;
   clock: Clock;
 }
@@ -53,10 +57,10 @@ export class SharedReads {
     representation: Representation,
     wanted: 'newest' | 'available',
   ): Promise<boolean> {
-    const { views, access } = this.#options;
+    const { views } = this.#options;
     const { info, identity, signal } = call;
     if (identity.kind === 'anonymous') return false;
-    await access.check(identity, { ...info, namespace: namespaceOf(info) }, signal);
+    await this.#authorize(call, identity);
     const place = info.verb === 'watch' ? this.#options.watches.sharedWatch(identity) : UNLIMITED;
     if (place === undefined) throw new TooManyWatchesError(info.resource);
     const held = views.shared(resourceOf(info));
@@ -69,6 +73,17 @@ export class SharedReads {
     } finally {
       place.close();
       held.release();
+    }
+  }
+
+  /** A refused client may also have copies of its own, for example of a list with a selector that the hub cannot evaluate. */
+  async #authorize(call: ResourceCall, identity: Exclude<Identity, AnonymousIdentity>): Promise<void> {
+    const { access } = this.#options;
+    try {
+      await access.check(identity, { ...call.info, namespace: namespaceOf(call.info) }, call.signal);
+    } catch (error) {
+      if (error instanceof ApiError && error.status.code === 403) await forgetForbidden(call, this.#options);
+      throw error;
     }
   }
 
@@ -136,8 +151,10 @@ export class SharedReads {
    * the view is the newest state there is.
    */
   #isNewest({ info }: ResourceCall, view: View): boolean {
-    const { upstream, recentWrites } = this.#options;
+    const { upstream, recentWrites, isCorrected } = this.#options;
     if (!upstream.online) return true;
-    return view.state === 'following' && recentWrites.shownAt(resourceOf(info), view.resourceVersion);
+    const resource = resourceOf(info);
+    const isCurrent = view.state === 'following' || isCorrected(resource);
+    return isCurrent && recentWrites.shownAt(resource, view.resourceVersion);
   }
 }

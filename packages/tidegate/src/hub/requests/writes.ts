@@ -1,7 +1,8 @@
 import { type ConnectionState, NODES } from '@tidegate/kube';
-import { alreadyExists } from '@tidegate/serving';
+import { ApiError, alreadyExists } from '@tidegate/serving';
 import { answerObject } from '../answers/index.ts';
-import type { Journal } from '../journal/index.ts';
+import { type Journal, type WriteRequest, written } from '../journal/index.ts';
+import type { OwnPods } from '../site/index.ts';
 import type { IssuedTokens } from '../tokens/index.ts';
 import { UpstreamUnavailable, unavailable } from '../upstream/index.ts';
 import { itemOf, objectOf, type Views } from '../views/index.ts';
@@ -18,6 +19,8 @@ export interface WritesOptions {
   tokens: IssuedTokens;
   recentWrites: RecentWrites;
   chainFor: ChainFor;
+  /** Receives the status of pods that the kubelet reports. */
+  pods: Pick<OwnPods, 'lastReported' | 'reported'>;
   nodeName: string;
   upstream: ConnectionState;
   /** Called when a write was journaled while an API server is reachable. */
@@ -77,9 +80,24 @@ export class Writes {
 
   async #pass(call: ResourceCall, body: Buffer): Promise<void> {
     const { forwarding, chainFor } = this.#options;
+    this.#report(call, body);
     if (chainFor(call).filters.length > 0) return this.#filtered(call, body);
     if (isLease(call)) return this.#remembered(call, body);
     await forwarding.pass(call, { body });
+  }
+
+  /** While the reports of the kubelet count, a status that goes to the API server counts as well. */
+  #report(call: ResourceCall, body: Buffer): void {
+    const { pods } = this.#options;
+    const { info } = call;
+    const pod = isPod(call) ? pods.lastReported(`${info.namespace}/${info.name}`) : undefined;
+    if (pod === undefined) return;
+    try {
+      pods.reported(written(pod, 'status', requestOf(call, body), decodeBody));
+    } catch (error) {
+      // The API server decides about the write, and its answer reaches the kubelet.
+      if (!(error instanceof ApiError)) throw error;
+    }
   }
 
   /**
@@ -96,15 +114,14 @@ export class Writes {
 
   /** Writes to the journal, and to the views of the node, so that the kubelet reads its own writes. */
   async #write(call: ResourceCall, body: Buffer): Promise<void> {
-    const { journal, views, chainFor } = this.#options;
-    const { info, target, exchange } = call;
+    const { journal, views, chainFor, pods } = this.#options;
+    const { info, exchange } = call;
     const resource = resourceOf(info);
     const known =
       info.name === '' ? undefined : await views.covering('node', resource, namespaceOf(info), info.name);
     const base = known?.result === 'found' ? objectOf(known.item) : undefined;
-    const contentType = exchange.request.headers['content-type'] ?? '';
-    const request = { info, query: target.searchParams, contentType, body };
-    const object = await journal.write(request, base);
+    const object = await journal.write(requestOf(call, body), base);
+    if (isPod(call)) pods.reported(object);
     await views.overlay('node', resource, object);
     const shown = chainFor(call).apply(object) ?? object;
     await answerObject(
@@ -181,6 +198,15 @@ export class Writes {
 
 const isNodes = ({ info: { group, resource, subresource } }: ResourceCall): boolean =>
   group === '' && resource === 'nodes' && subresource === '';
+
+const isPod = ({ info: { group, resource } }: ResourceCall): boolean => group === '' && resource === 'pods';
+
+const requestOf = ({ info, target, exchange }: ResourceCall, body: Buffer): WriteRequest => ({
+  info,
+  query: target.searchParams,
+  contentType: exchange.request.headers['content-type'] ?? '',
+  body,
+});
 
 const isLease = ({ info: { group, resource } }: ResourceCall): boolean =>
   group === 'coordination.k8s.io' && resource === 'leases';

@@ -1,16 +1,7 @@
-import { type Clock, PODS, sleep } from '@tidegate/kube';
+import { type Clock, sleep } from '@tidegate/kube';
 import type { ServiceAccountClaims } from '../identity/index.ts';
-import { objectOf, type ViewKey, type Views } from '../views/index.ts';
+import { objectOf, podsOfNode, type Views } from '../views/index.ts';
 import type { IssuedTokens } from './issued-tokens.ts';
-
-/** The view that the kubelet keeps current: all pods of the node. */
-const podsOf = (nodeName: string): ViewKey => ({
-  identity: 'node',
-  resource: PODS,
-  namespace: '',
-  labelSelector: '',
-  fieldSelector: `spec.nodeName=${nodeName}`,
-});
 
 /**
  * Whether the pod that a token is bound to has left the node, as far as the hub knows: the kubelet reads the pods of the
@@ -22,7 +13,7 @@ export async function podIsGone(
   { namespace, pod }: ServiceAccountClaims,
 ): Promise<boolean> {
   if (pod === undefined) return false;
-  const known = await views.lookUp(podsOf(nodeName), `${namespace}/${pod.name}`);
+  const known = await views.lookUp(podsOfNode(nodeName), `${namespace}/${pod.name}`);
   if (known.result === 'found') return objectOf(known.item).metadata.uid !== pod.uid;
   return known.result === 'absent';
 }
@@ -39,7 +30,7 @@ export async function keepTokensOfPods(
 ): Promise<void> {
   while (!signal.aborted) {
     await sleep(clock, INTERVAL_MS, signal).catch(() => {}); // Rejects when aborted.
-    const held = views.find(podsOf(nodeName));
+    const held = views.find(podsOfNode(nodeName));
     // Only a view that follows the API server contains all pods of the node. A pod that is missing in another
     // view may exist.
     if (held?.view.state === 'following') {

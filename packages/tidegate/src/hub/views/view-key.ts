@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Resource, SelectOptions } from '@tidegate/kube';
+import { PODS, type Resource, type SelectOptions } from '@tidegate/kube';
 import type { ViewKey } from './view.ts';
 
 /** The identity of views that serve all clients of the node. They are followed with the node's credentials. */
@@ -24,6 +24,15 @@ export const sharedKey = (resource: Resource): ViewKey => ({
   namespace: '',
   labelSelector: '',
   fieldSelector: '',
+});
+
+/** The view that the kubelet reads: all pods of the node. */
+export const podsOfNode = (nodeName: string): ViewKey => ({
+  identity: NODE,
+  resource: PODS,
+  namespace: '',
+  labelSelector: '',
+  fieldSelector: `spec.nodeName=${nodeName}`,
 });
 
 /** The view that stores the response to a GET of one object: a list that is limited to the name of the object. */

@@ -4,7 +4,6 @@ import {
   type Clock,
   type ConnectionState,
   type CredentialSource,
-  compareResourceVersions,
   ENDPOINT_SLICES,
   ENDPOINTS,
   type KubeClient,
@@ -26,24 +25,16 @@ import { DEFAULT_LIMITS, type ViewLimits, victims } from './eviction.ts';
 import { FollowedShares } from './followed-shares.ts';
 import { type AcquiredClient, IdentityClients } from './identity-clients.ts';
 import { itemOf, objectOf } from './item.ts';
+import { type Lookup, lookUpAcross, lookUpIn } from './lookup.ts';
 import { type AcquireClient, ManagedView, type ManagedViewOptions } from './managed-view.ts';
 import { showViews, type ViewCounters, viewCounters } from './metrics.ts';
 import { type CompleteList, PageAssembler } from './pages.ts';
 import { discardsCopy } from './refusal.ts';
 import { SettledUpstream } from './settled-upstream.ts';
 import { type ViewRecord, ViewStorage } from './storage.ts';
-import type { View, ViewItem, ViewKey } from './view.ts';
-import {
-  answers,
-  groupOf,
-  idOf,
-  isComplete,
-  NODE,
-  reaches,
-  SHARED,
-  sharedKey,
-  singleKey,
-} from './view-key.ts';
+import type { View, ViewKey } from './view.ts';
+import { ViewIndex } from './view-index.ts';
+import { answers, NODE, SHARED, sharedKey, singleKey } from './view-key.ts';
 import { type WipeGuard, wipeGuard } from './wipe-guard.ts';
 
 export interface ViewsOptions {
@@ -72,12 +63,6 @@ export interface HeldView {
 }
 
 /**
- * What the views of an identity know about one object. `absent`: a view that would contain the object does not.
- * `unknown`: no view would contain it, so the hub cannot know (a client gets 503, not 404).
- */
-export type Lookup = { result: 'found'; item: ViewItem } | { result: 'absent' | 'unknown' };
-
-/**
  * What became of a list that was passed to `Views.store`:
  *
  * - `stored`: the view shows this list or a newer state.
@@ -104,9 +89,7 @@ export class Views {
   readonly #pages: PageAssembler;
   /** The upstream that views of Endpoints and EndpointSlices are followed through. */
   readonly #settledUpstream: SettledUpstream;
-  readonly #views = new Map<string, ManagedView>();
-  /** The views that one identity has of one resource, by `groupOf`. */
-  readonly #groups = new Map<string, Set<ManagedView>>();
+  readonly #views = new ViewIndex();
   readonly #release: (() => void)[];
   readonly #closing = new AbortController();
   /** The next eviction, if one is due. */
@@ -130,7 +113,7 @@ export class Views {
     this.#release = [
       () => this.#settledUpstream.close(),
       upstream.onChange(() => this.#upstreamChanged()),
-      showViews(metrics, () => this.#views.values()),
+      showViews(metrics, () => this.#views.all()),
     ];
   }
 
@@ -163,32 +146,18 @@ export class Views {
 
   /** Whether anything of the view is known. */
   has(key: ViewKey): boolean {
-    return this.#views.get(idOf(key))?.progress !== undefined;
+    return this.#views.get(key)?.progress !== undefined;
   }
 
   /** The view if anything of it is known, without following it. */
   find(key: ViewKey): HeldView | undefined {
-    const view = this.#views.get(idOf(key));
+    const view = this.#views.get(key);
     return view?.progress === undefined ? undefined : view.hold();
   }
 
-  /**
-   * Looks up one object in all views that the identity has of the resource. Views may disagree, because they were read at
-   * different times; the view with the newest version decides. At equal versions, a view that contains the object wins.
-   */
-  async covering(identity: string, resource: Resource, namespace: string, name: string): Promise<Lookup> {
-    const objectKey = namespace === '' ? name : `${namespace}/${name}`;
-    let best: { item: ViewItem | undefined; version: string } | undefined;
-    for (const view of this.#group(identity, resource)) {
-      const version = view.progress?.resourceVersion;
-      if (version === undefined || !reaches(view.key, namespace)) continue;
-      const item = await view.item(objectKey);
-      if (item === undefined && !isComplete(view.key, namespace, name)) continue;
-      const order = best === undefined ? 1 : (compareResourceVersions(version, best.version) ?? 0);
-      if (order > 0 || (order === 0 && item !== undefined)) best = { item, version };
-    }
-    if (best === undefined) return { result: 'unknown' };
-    return best.item === undefined ? { result: 'absent' } : { result: 'found', item: best.item };
+  /** Looks up one object in all views that the identity has of the resource. */
+  covering(identity: string, resource: Resource, namespace: string, name: string): Promise<Lookup> {
+    return lookUpAcross(this.#views.group(identity, resource), namespace, name);
   }
 
   /**
@@ -203,7 +172,7 @@ export class Views {
   /** Stores the response to a GET, unless a followed view contains the object and keeps it current already. */
   async rememberObject(identity: string, resource: Resource, object: KubeObject): Promise<void> {
     const item = itemOf(object, resource);
-    const followed = [...this.#group(identity, resource)].filter((view) => view.isFollowed);
+    const followed = [...this.#views.group(identity, resource)].filter((view) => view.isFollowed);
     for (const view of followed) if ((await view.item(item.key)) !== undefined) return;
     const { namespace = '', name = '' } = object.metadata;
     await this.#store(singleKey(identity, resource, namespace, name), {
@@ -215,7 +184,7 @@ export class Views {
 
   /** Deletes what a GET has stored. Called when the API server has answered 404. */
   async forgetObject(identity: string, resource: Resource, namespace: string, name: string): Promise<void> {
-    const view = this.#views.get(idOf(singleKey(identity, resource, namespace, name)));
+    const view = this.#views.get(singleKey(identity, resource, namespace, name));
     if (view?.isIdle === true) await this.#drop(view, new Error('the object was deleted'));
   }
 
@@ -225,15 +194,12 @@ export class Views {
    */
   async overlay(identity: string, resource: Resource, object: KubeObject): Promise<void> {
     const item = itemOf(object, resource);
-    await Promise.all([...this.#group(identity, resource)].map((view) => view.overlay(item)));
+    await Promise.all([...this.#views.group(identity, resource)].map((view) => view.overlay(item)));
   }
 
   /** Looks up one object in exactly this view, which contains everything that its key selects. */
-  async lookUp(key: ViewKey, objectKey: string): Promise<Lookup> {
-    const view = this.#views.get(idOf(key));
-    if (view?.progress === undefined) return { result: 'unknown' };
-    const item = await view.item(objectKey);
-    return item === undefined ? { result: 'absent' } : { result: 'found', item };
+  lookUp(key: ViewKey, objectKey: string): Promise<Lookup> {
+    return lookUpIn(this.#views.get(key), objectKey);
   }
 
   /**
@@ -248,26 +214,25 @@ export class Views {
       qualifiedName(key.resource) === qualifiedName(resource) &&
       answers(key, namespace, name) &&
       discardsCopy(key, why, 1);
-    const refused = [...this.#views.values()].filter(isRefused);
-    await Promise.all(refused.map((view) => this.#drop(view, why)));
+    await Promise.all(this.#views.filter(isRefused).map((view) => this.#drop(view, why)));
   }
 
   /** Deletes all views of an identity, and ends its watches. */
   async dropIdentity(identity: string): Promise<void> {
-    const dropped = [...this.#views.values()].filter(({ key }) => key.identity === identity);
+    const dropped = this.#views.filter(({ key }) => key.identity === identity);
     const why = (view: ManagedView): Error => new IdentityDroppedError(qualifiedName(view.key.resource));
     await Promise.all(dropped.map((view) => this.#drop(view, why(view))));
   }
 
   describe(): ViewDescription[] {
-    return [...this.#views.values()].map(description);
+    return [...this.#views.all()].map(description);
   }
 
   /** Stops following, and writes everything to disk. The map stays open. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const release of this.#release) release();
-    await Promise.all([...this.#views.values()].map((view) => view.close()));
+    await Promise.all([...this.#views.all()].map((view) => view.close()));
     await this.#storage.flush();
   }
 
@@ -282,13 +247,10 @@ export class Views {
     return held;
   }
 
-  /** Follows the view in place of views of the same tenant that no client holds, those of the same client first. */
+  /** Follows the view in place of views of the same tenant that no client holds. */
   #followInstead(managed: ManagedView, acquire: AcquireClient): boolean {
-    const { identity, tenant } = this.#options.holderOf(managed.key.identity);
-    const isOwn = ({ key }: ManagedView): number => (key.identity === identity ? 0 : 1);
-    const lingering = [...this.#views.values()]
-      .filter((view) => view.isLingering && this.#options.holderOf(view.key.identity).tenant === tenant)
-      .sort((a, b) => isOwn(a) - isOwn(b) || a.usedAt - b.usedAt);
+    const { holderOf } = this.#options;
+    const lingering = this.#views.lingering(holderOf(managed.key.identity), holderOf);
     return lingering.some((view) => {
       view.unfollow();
       return managed.follow(acquire);
@@ -297,7 +259,7 @@ export class Views {
 
   async #store(key: ViewKey, list: CompleteList): Promise<Stored> {
     const bytes = list.items.reduce((sum, item) => sum + item.bytes.length, 0);
-    const existing = this.#views.get(idOf(key));
+    const existing = this.#views.get(key);
     if (bytes > this.#limits.viewBytes) {
       this.#counters.tooLarge.inc(labelsOf(key));
       if (existing?.isIdle === true) await this.#drop(existing, new Error('the view exceeds the size limit'));
@@ -311,19 +273,13 @@ export class Views {
   }
 
   #get(key: ViewKey): ManagedView {
-    return this.#views.get(idOf(key)) ?? this.#add(key);
+    return this.#views.get(key) ?? this.#add(key);
   }
 
   #add(key: ViewKey, record?: ViewRecord): ManagedView {
-    const view: ManagedView = new ManagedView(
-      key,
-      this.#optionsFor(key, () => this.#remove(view)),
-      record,
-    );
-    this.#views.set(idOf(key), view);
-    const group = groupOf(key.identity, key.resource);
-    const members = this.#groups.get(group) ?? new Set();
-    this.#groups.set(group, members.add(view));
+    const options = this.#optionsFor(key, () => this.#views.remove(view));
+    const view = new ManagedView(key, options, record);
+    this.#views.add(view);
     return view;
   }
 
@@ -344,7 +300,7 @@ export class Views {
       onTooLarge: () => this.#counters.tooLarge.inc(labels),
       onGone: (objectKey) => this.#gone(key, objectKey),
       enter: () => {
-        const bytes = this.#views.get(idOf(key))?.progress?.bytes ?? 0;
+        const bytes = this.#views.get(key)?.progress?.bytes ?? 0;
         return this.#shares.enter(key, { bytes, online: upstream.online });
       },
       onIdle: () => this.#inBackground(this.#evictSoon()),
@@ -357,17 +313,13 @@ export class Views {
     return { client: this.#options.node, release: async () => {} };
   }
 
-  #group(identity: string, resource: Resource): Iterable<ManagedView> {
-    return this.#groups.get(groupOf(identity, resource)) ?? [];
-  }
-
   async #uidOfNode(): Promise<string | undefined> {
     const node = await this.covering(NODE, NODES, '', this.#options.nodeName);
     return node.result === 'found' ? objectOf(node.item).metadata.uid : undefined;
   }
 
   #upstreamChanged(): void {
-    for (const view of this.#views.values()) view.upstreamChanged();
+    for (const view of this.#views.all()) view.upstreamChanged();
   }
 
   /** A view with more objects has seen the deletion, so the response to an earlier GET must not be served any more. */
@@ -385,7 +337,7 @@ export class Views {
   async #evict(): Promise<void> {
     this.#evicting = undefined;
     if (this.#closing.signal.aborted) return;
-    for (const view of victims(this.#views.values(), this.#limits, this.#options.holderOf)) {
+    for (const view of victims(this.#views.all(), this.#limits, this.#options.holderOf)) {
       // While the previous one was deleted, a client may have started to use this one.
       if (!view.isIdle) continue;
       this.#counters.evicted.inc(labelsOf(view.key));
@@ -394,18 +346,8 @@ export class Views {
   }
 
   async #drop(view: ManagedView, why: Error): Promise<void> {
-    this.#remove(view);
+    this.#views.remove(view);
     await view.drop(why);
-  }
-
-  #remove(view: ManagedView): void {
-    const { identity, resource } = view.key;
-    const group = groupOf(identity, resource);
-    const members = this.#groups.get(group);
-    members?.delete(view);
-    if (members?.size === 0) this.#groups.delete(group);
-    const id = idOf(view.key);
-    if (this.#views.get(id) === view) this.#views.delete(id);
   }
 
   #inBackground(work: Promise<void>): void {
