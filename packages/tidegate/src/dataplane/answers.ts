@@ -5,8 +5,14 @@
  */
 export const ANSWER_TEXTS: Readonly<Record<number, string>> = {
   200: 'tidegate router',
+  301: '',
+  302: '',
+  303: '',
+  307: '',
   308: '',
   400: 'bad request',
+  401: 'unauthorized',
+  403: 'forbidden',
   404: 'not found',
   405: 'method not allowed',
   408: 'request timeout',
@@ -40,3 +46,8 @@ export const identityHost = (identity: string): string => `${identity}.router.ti
 
 /** The body of the response with this status. */
 export const answerBody = (status: number): string => `${ANSWER_TEXTS[status] ?? ''}\n`;
+
+/** Responses with these statuses get the cookies of a server that authenticates clients: those to which nginx adds headers. */
+export const COOKIE_STATUSES: ReadonlySet<number> = new Set([
+  200, 201, 204, 206, 301, 302, 303, 304, 307, 308,
+]);

@@ -26,7 +26,7 @@ export function defaultCertificate(directory: string, now = Date.now()): Default
   const path = join(directory, 'default-certificate.pem');
   const kept = read(path);
   if (kept !== undefined && endOf(kept) - now > RENEW_MS) return { ...kept, path };
-  const made = make(now);
+  const made = newDefaultCertificate(now);
   writeFileAtomically(path, made.certificate + made.key, 0o600);
   return { ...made, path };
 }
@@ -56,9 +56,9 @@ function belongTogether({ certificate, key }: KeyPair): boolean {
 const endOf = ({ certificate }: KeyPair): number => Date.parse(new X509Certificate(certificate).validTo);
 
 /**
- * Signed by a CA whose key is discarded at once. It is as trustworthy as a self-signed one, but is not a CA itself.
+ * A new default certificate, signed by a CA whose key is discarded at once. It is as trustworthy as a self-signed one, but is not a CA itself.
  */
-function make(now: number): KeyPair {
+export function newDefaultCertificate(now: number): KeyPair {
   const validity = { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + LIFE_MS) };
   const subject = { commonName: NAME, organizations: [] };
   const authority = newKey().privateKey;

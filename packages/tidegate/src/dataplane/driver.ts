@@ -1,5 +1,14 @@
 import type { Delta } from '../ingress/model.ts';
 
+/** A part of the table that the data plane has no room for. It is closed: requests get 503, or another certificate. */
+export interface Unserved {
+  readonly kind: 'hosts' | 'upstreams' | 'certificates' | 'credentials';
+  /** As in the table. */
+  readonly key: string;
+  /** For rules without a host: only those of this namespace. */
+  readonly namespace?: string;
+}
+
 /** The interface of a data plane. An agent has one driver, and applies all changes to it in order. */
 export interface Driver {
   /**
@@ -13,8 +22,13 @@ export interface Driver {
    * rejection the data plane continues with the table it had.
    */
   apply(delta: Delta): Promise<void>;
-  /** Not ready while the data plane does not listen or has no table. `reasons` are for the readiness probe. */
-  health(): { ready: boolean; reasons: string[] };
+  /**
+   * Not ready while the data plane does not listen or has no table. `reasons` are for the readiness probe. `warnings`: what is
+   * not served, although the data plane is ready.
+   */
+  health(): { ready: boolean; reasons: string[]; warnings?: string[] };
+  /** What the data plane has no room for. Absent if it has no limit. */
+  unserved?(): Unserved[];
   /** In the text format of Prometheus. Names, labels and help are in `traffic-metrics.ts`. */
   metrics(): Promise<string>;
   /** Accepts no new connections, and waits up to `ms` for requests to end. */
@@ -37,7 +51,7 @@ export class NeedsFullState extends Error {
   override readonly name = 'NeedsFullState';
 }
 
-/** The memory of the data plane is full. No part of the delta is served. */
+/** The memory of the data plane is full, also without what it can withhold. No part of the delta is served. */
 export class CapacityError extends Error {
   override readonly name = 'CapacityError';
 }

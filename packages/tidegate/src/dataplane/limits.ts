@@ -10,6 +10,25 @@ export const MAX_TRIES = 3;
  */
 export const ENDPOINT_BACKOFF_MS = { first: 1_000, max: 10_000 } as const;
 
+/**
+ * How long a connection to an endpoint may take while there is another one to try. An address that vanished, for example with
+ * its node, does not answer at all, and an endpoint at the same site answers within milliseconds. The last endpoint gets the
+ * whole time that the route has.
+ */
+export const FIRST_CONNECT_MS = 500;
+
+/**
+ * A body up to this size is read before an endpoint is contacted, if the request may be sent again: another endpoint then gets
+ * the same body.
+ */
+export const MAX_KEPT_BODY_BYTES = 64 * 1024;
+
+/** The head of a response of an endpoint, usually and for routes that ask for more. Beyond it, the response is 502. */
+export const MAX_RESPONSE_HEAD_BYTES = { usual: 16 * 1024, large: 128 * 1024 } as const;
+
+/** For the balance `ewma`: how long it takes until an observed time has lost two thirds of its weight. */
+export const EWMA_DECAY_MS = 10_000;
+
 /** How long an idle connection of a client stays open. */
 export const CLIENT_IDLE_MS = 75_000;
 
@@ -62,3 +81,12 @@ export const METHODS: ReadonlySet<string> = new Set([
     'UNSUBSCRIBE',
   ],
 ]);
+
+/** How many answers of servers that authenticate clients the embedded data plane keeps. nginx keeps what fits into its memory. */
+export const MOST_KEPT_AUTH_ANSWERS = 10_000;
+
+/** Requests with larger bodies are not mirrored: the copy of a body is in memory. */
+export const MAX_MIRRORED_BODY_BYTES = 1024 * 1024;
+
+/** How many copies of requests can be on their way at a time. nginx has the same limit for each worker. */
+export const MAX_MIRRORED = 256;

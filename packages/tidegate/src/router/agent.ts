@@ -3,6 +3,7 @@ import {
   type Clock,
   Informers,
   type KubeObject,
+  keyOf,
   orAborted,
   type Random,
   type Secret,
@@ -12,19 +13,39 @@ import {
 import { HOST_CLAIMS } from '../api/index.ts';
 import type { Listening } from '../dataplane/driver.ts';
 import { Compiler } from '../ingress/compile/index.ts';
-import type { Certificate, Changes } from '../ingress/model.ts';
-import { endpointSlices } from './endpoint-slices.ts';
+import { endpointSlices } from '../ingress/endpoint-slices.ts';
+import type { Certificate, Changes, Credentials } from '../ingress/model.ts';
+import { credentialsReference } from '../ingress/policy/index.ts';
+import { PoolNodes } from '../ingress/pool-nodes.ts';
+import { AgentProblems } from './agent-problems.ts';
 import { ExternalNames } from './external-names.ts';
 import { feed } from './feed.ts';
 import type { RouterOptions } from './options.ts';
 import { OwnL7Router } from './own-l7-router.ts';
-import { PoolNodes } from './pool-nodes.ts';
 import { Programmer } from './programmer.ts';
 import type { Resolve } from './resolve.ts';
+import { SecretReads } from './secret-reads.ts';
+import type { SecretSource } from './secret-source.ts';
 import { SecretWatches } from './secret-watches.ts';
+import { type InformerSource, SectionInformers } from './section-informers.ts';
 import type { Snapshot } from './snapshot.ts';
 
-type AgentOptions = RouterOptions & { clock: Clock; random: Random; resolve: Resolve; snapshot: Snapshot };
+type AgentOptions = Omit<RouterOptions, 'stateDirectory' | 'admin' | 'noticeMs' | 'drainMs'> & {
+  clock: Clock;
+  random: Random;
+  resolve: Resolve;
+  snapshot: Snapshot;
+  shared?: SharedParts;
+};
+
+/** What agents of one process share. */
+export interface SharedParts {
+  /** They run already. */
+  readonly informers: Informers;
+  readonly nodes: PoolNodes | undefined;
+  /** Selects the L7Routers of all agents. */
+  readonly select: { labelSelector: string };
+}
 
 /**
  * How long the first routes wait for their Secrets and DNS names, so that they are served completely from the start.
@@ -35,14 +56,16 @@ const DEPENDENCIES_TIMEOUT_MS = 2_000;
 export class Agent {
   readonly #options: AgentOptions;
   readonly #compiler: Compiler;
-  readonly #informers: Informers;
+  /** Undefined if others run the informers. */
+  readonly #own: Informers | undefined;
+  readonly #informers: InformerSource & { close?(): void };
   readonly #names: ExternalNames;
   readonly #programmer: Programmer;
-  readonly #secrets: SecretWatches;
+  readonly #secrets: SecretSource;
   readonly #ownRouter: OwnL7Router | undefined;
   readonly #nodes: PoolNodes | undefined;
   readonly #stop = new AbortController();
-  /** The Secrets of certificates in the stored table. They replace the real Secrets until those are synced. */
+  /** The Secrets of certificates and users in the stored table. They replace the real Secrets until those are synced. */
   readonly #remembered = new Set<string>();
   /** A table was applied in this run, stored or compiled. */
   #isServing = false;
@@ -57,39 +80,30 @@ export class Agent {
     // A router with an L7Router belongs to a manager, which records claims.
     const claimsRequired = router !== undefined;
     this.#compiler = new Compiler({ classNames, hosts, claimsRequired, now: () => clock.now() });
-    this.#informers = new Informers(client, { transform: withoutManagedFields, clock, random, log });
+    const { shared } = options;
+    this.#own = shared === undefined ? routerInformers(options) : undefined;
+    this.#informers = this.#own ?? new SectionInformers(shared!.informers);
     this.#names = new ExternalNames({ resolve, onChange: () => touch('endpoints'), clock, log });
-    this.#secrets = new SecretWatches({
-      client,
-      onSecret: (key, secret) => this.#onSecret(key, secret),
-      clock,
-      random,
-      log,
-    });
+    const onSecret = (key: string, secret: Secret | undefined): void => this.#onSecret(key, secret);
+    const reads =
+      router === undefined ? undefined : new SecretReads({ client, onSecret, clock, random, log });
+    this.#secrets = reads ?? new SecretWatches({ client, onSecret, clock, random, log });
     const compiler = this.#compiler;
     const informers = this.#informers;
-    if (router !== undefined)
-      this.#ownRouter = new OwnL7Router({
-        client,
-        informers,
-        compiler,
-        router,
-        agentName,
-        touch,
-        clock,
-        random,
-        log,
-      });
-    if (pool !== undefined) this.#nodes = new PoolNodes(informers, pool);
+    const problems = new AgentProblems(compiler);
+    this.#nodes =
+      pool === undefined || this.#own === undefined ? shared?.nodes : new PoolNodes(this.#own, pool);
     this.#programmer = new Programmer({
       compiler,
       driver,
       names: this.#names,
       onSecrets: (changes) => this.#onSecrets(changes),
+      onOutcomes: (changes) => problems.note(changes),
       // The generation of the L7Router whose hosts are about to be compiled. It is reported once they are served.
       checkpoint: () => {
         const generation = this.#ownRouter?.generation;
-        return () => this.#ownRouter?.served(generation, this.#stop.signal);
+        return () =>
+          this.#ownRouter?.served(generation, problems.list(driver.unserved?.() ?? []), this.#stop.signal);
       },
       onServed: (delta) => {
         this.#isServing = true;
@@ -100,6 +114,21 @@ export class Agent {
       log,
       metrics,
     });
+    // After the programmer: if informers have synced already, the L7Router is followed at once.
+    if (router !== undefined)
+      this.#ownRouter = new OwnL7Router({
+        client,
+        informers,
+        compiler,
+        router,
+        ...(shared && { select: shared.select }),
+        agentName,
+        touch,
+        onSecretVersions: (versions) => reads?.update(versions),
+        clock,
+        random,
+        log,
+      });
   }
 
   /** Reasons why the router is not ready; empty if it is. */
@@ -115,15 +144,17 @@ export class Agent {
   async listen(): Promise<Listening> {
     const before = await this.#options.snapshot.load();
     for (const certificate of before?.certificates.set ?? []) this.#remember(certificate);
+    for (const secret of usersOf(before?.credentials?.set ?? [])) this.#rememberSecret(secret);
     return this.#programmer.listen(before);
   }
 
   /** Keeps the data plane up to date until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const following = this.#informers.run(signal);
+    const following = this.#own?.run(signal);
     try {
       // Nothing is applied before everything is synced: a table from a part of the objects would drop routes.
       await orAborted(this.#synced(signal), signal);
+      this.#ownRouter?.catchUp();
       this.#programmer.prepare();
       this.#forgetUnused();
       const { clock } = this.#options;
@@ -137,6 +168,8 @@ export class Agent {
       this.#stop.abort();
       await this.#programmer.end();
       this.#names.close();
+      this.#ownRouter?.close();
+      this.#informers.close?.();
       await this.#secrets.close();
       await following;
     }
@@ -156,6 +189,7 @@ export class Agent {
         nodes: this.#nodes,
         claims,
         touch: (what) => this.#programmer.touch(what),
+        signal: this.#stop.signal,
       }),
       this.#ownRouter?.known,
       this.#nodes?.synced,
@@ -178,17 +212,15 @@ export class Agent {
 
   /** Lets the compiler use a certificate of the stored table until its Secret is synced. */
   #remember({ secret: key, certificate, key: privateKey }: Certificate): void {
-    if (this.#remembered.has(key) || certificate === '') return;
-    this.#remembered.add(key);
-    const { namespace, name } = splitKey(key);
-    const encode = (text: string): string => Buffer.from(text).toString('base64');
-    this.#compiler.put('Secret', {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { namespace, name },
-      type: 'kubernetes.io/tls',
-      data: { 'tls.crt': encode(certificate), 'tls.key': encode(privateKey) },
-    });
+    if (certificate === '') return;
+    const data = { 'tls.crt': certificate, 'tls.key': privateKey };
+    this.#rememberSecret(secretWith(key, 'kubernetes.io/tls', data));
+  }
+
+  #rememberSecret(secret: Secret): void {
+    if (this.#remembered.has(keyOf(secret))) return;
+    this.#remembered.add(keyOf(secret));
+    this.#compiler.put('Secret', secret);
   }
 
   /** Drops remembered Secrets that no Ingress refers to any more. */
@@ -197,6 +229,39 @@ export class Agent {
     this.#remembered.clear();
   }
 }
+
+function secretWith(key: string, type: string, texts: Readonly<Record<string, string>>): Secret {
+  const { namespace, name } = splitKey(key);
+  const data = Object.entries(texts).map(([each, text]) => [each, Buffer.from(text).toString('base64')]);
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace, name },
+    type,
+    data: Object.fromEntries(data),
+  };
+}
+
+/** The Secrets that the users of a stored table were read from. One Secret can have users of both kinds. */
+function usersOf(stored: readonly Credentials[]): Secret[] {
+  const texts = new Map<string, Record<string, string>>();
+  for (const { id, users } of stored) {
+    const { secret, kind } = credentialsReference(id);
+    const lines = Object.entries(users).map(([name, hash]) => `${name}:${hash}\n`);
+    const own = kind === 'map' ? users : { auth: lines.join('') };
+    texts.set(secret, { ...own, ...texts.get(secret), ...(kind === 'file' && own) });
+  }
+  return [...texts].map(([key, data]) => secretWith(key, 'Opaque', data));
+}
+
+/** The informers of a router. */
+export const routerInformers = ({
+  client,
+  clock,
+  random,
+  log,
+}: Pick<AgentOptions, 'client' | 'clock' | 'random' | 'log'>): Informers =>
+  new Informers(client, { transform: withoutManagedFields, clock, random, log });
 
 /** managedFields are often half of an object, and the router does not use them: dropping them saves memory. */
 function withoutManagedFields(object: KubeObject): KubeObject {

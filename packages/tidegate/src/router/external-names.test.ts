@@ -1,9 +1,9 @@
 import { silentLogger } from '@tidegate/kube';
 import { VirtualClock } from '@tidegate/kube/testing';
 import { expect, it } from 'vitest';
+import { isForeignAddress } from '../ingress/foreign-address.ts';
 import type { Delta, Upstream } from '../ingress/model.ts';
 import { ExternalNames } from './external-names.ts';
-import { isForeignAddress } from './resolve.ts';
 
 const upstream = (address: string): Upstream => ({
   id: 'shop_far_80',

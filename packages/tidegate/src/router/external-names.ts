@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock, Logger } from '@tidegate/kube';
+import { isForeignAddress } from '../ingress/foreign-address.ts';
 import type { Delta, Upstream, UpstreamId } from '../ingress/model.ts';
-import { isForeignAddress, type Resolve } from './resolve.ts';
+import type { Resolve } from './resolve.ts';
 
 /** A DNS name that is resolved regularly. */
 interface Name {
@@ -58,8 +59,8 @@ export class ExternalNames {
     }
     this.#changed.clear();
     if (delta === undefined && set.length === 0) return undefined;
-    const { hosts, upstreams, certificates } = delta ?? NOTHING;
-    return { hosts, certificates, upstreams: { set, remove: upstreams.remove } };
+    const { upstreams, ...others } = delta ?? NOTHING;
+    return { ...others, upstreams: { set, remove: upstreams.remove } };
   }
 
   /** The same for a full state. */

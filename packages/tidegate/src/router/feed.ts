@@ -2,8 +2,6 @@ import {
   type EndpointSlice,
   INGRESS_CLASSES,
   INGRESSES,
-  type Informer,
-  type Informers,
   type KubeObject,
   keyOf,
   type Resource,
@@ -11,12 +9,12 @@ import {
 } from '@tidegate/kube';
 import { HOST_CLAIMS } from '../api/index.ts';
 import type { Compiler, Inputs } from '../ingress/compile/index.ts';
+import { type PoolNodes, withoutOtherNodes } from '../ingress/pool-nodes.ts';
 import { nodesOfSlice } from '../scope/index.ts';
-import { nodeOfEndpoint } from './endpoint-slices.ts';
-import type { PoolNodes } from './pool-nodes.ts';
+import type { FollowedInformer, InformerSource } from './section-informers.ts';
 
 interface FeedOptions {
-  informers: Informers;
+  informers: InformerSource;
   compiler: Compiler;
   /** In the API version that the cluster serves. */
   slices: Resource<EndpointSlice>;
@@ -25,10 +23,12 @@ interface FeedOptions {
   /** Whether the cluster has HostClaims. */
   claims: boolean;
   touch(what: 'endpoints' | 'routes'): void;
+  signal: AbortSignal;
 }
 
 /**
  * Gives all objects that routes depend on to the compiler, except Secrets. Resolves when all informers are synced.
+ * `signal` ends what informers do not end: notifications about nodes of the pool.
  */
 export async function feed({
   informers,
@@ -37,13 +37,14 @@ export async function feed({
   nodes,
   claims,
   touch,
+  signal,
 }: FeedOptions): Promise<void> {
   const follow = <K extends Exclude<keyof Inputs, 'Secret'>>(
     kind: K,
     resource: Resource<Inputs[K]>,
     what: 'endpoints' | 'routes',
     read: (object: Inputs[K]) => Inputs[K] = (object) => object,
-  ): { informer: Informer<Inputs[K]>; put: (object: Inputs[K]) => void } => {
+  ): { informer: FollowedInformer<Inputs[K]>; put: (object: Inputs[K]) => void } => {
     const put = (object: Inputs[K]): void => {
       compiler.put(kind, read(object));
       touch(what);
@@ -63,8 +64,9 @@ export async function feed({
   const slices = follow('EndpointSlice', resource, 'endpoints', (slice) => withoutOtherNodes(nodes, slice));
   if (nodes !== undefined) {
     // When a node joins or leaves the pool, its slices are filtered again. Their own objects have not changed.
-    slices.informer.addIndex('node', (slice) => [...nodesOfSlice(slice)]);
-    nodes.onChange((node) => slices.informer.cache.byIndex('node', node).forEach(slices.put));
+    slices.informer.addIndex('node', indexByNode);
+    const remove = nodes.onChange((node) => slices.informer.cache.byIndex('node', node).forEach(slices.put));
+    signal.addEventListener('abort', remove, { once: true });
   }
   const others = [
     follow('Ingress', INGRESSES, 'routes'),
@@ -75,9 +77,4 @@ export async function feed({
   await Promise.all([slices, ...others].map(({ informer }) => informer.synced));
 }
 
-/** The slice without endpoints on other nodes. An endpoint without a node is outside every pool. */
-function withoutOtherNodes(nodes: PoolNodes | undefined, slice: EndpointSlice): EndpointSlice {
-  if (nodes === undefined) return slice;
-  const seen = (slice.endpoints ?? []).filter((endpoint) => nodes.has(nodeOfEndpoint(endpoint) ?? ''));
-  return seen.length === slice.endpoints?.length ? slice : { ...slice, endpoints: seen };
-}
+const indexByNode = (slice: EndpointSlice): string[] => [...nodesOfSlice(slice)];

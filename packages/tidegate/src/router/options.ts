@@ -28,3 +28,7 @@ export interface RouterOptions {
   /** Called when the router listens. At this time it serves the table of its last run, if there is one. */
   onListening?: (ports: Listening & { admin: number }) => void;
 }
+
+/** The options of an agent that do not depend on its router. */
+export type AgentSettings = Required<Pick<RouterOptions, 'clock' | 'random' | 'resolve'>> &
+  Pick<RouterOptions, 'client' | 'pool' | 'agentName' | 'log' | 'metrics'>;

@@ -29,6 +29,7 @@ beforeEach(async () => {
       log: silentLogger,
     }),
     onSecrets: () => {},
+    onOutcomes: () => {},
     checkpoint: () => {
       const turn = ++turns;
       return () => served.push(turn);

@@ -1,6 +1,6 @@
 import { backoffDelay, type Clock, type Logger, type Metrics, type Random } from '@tidegate/kube';
 import { CapacityError, type Driver, type Listening, NeedsFullState } from '../dataplane/driver.ts';
-import type { Compiler } from '../ingress/compile/index.ts';
+import type { Compiler, Outcome } from '../ingress/compile/index.ts';
 import type { Changes, Delta } from '../ingress/model.ts';
 import type { Content, ExternalNames } from './external-names.ts';
 
@@ -10,6 +10,8 @@ export interface ProgrammerOptions {
   names: ExternalNames;
   /** Called with the Secrets that are needed from now on, and those that are not needed any more. */
   onSecrets(changes: Changes<string, string>): void;
+  /** Called with outcomes that have changed. */
+  onOutcomes(changes: Changes<string, Outcome>): void;
   /** Called before pending changes are compiled. The function that it returns is called once they are served. */
   checkpoint(): () => void;
   /** Called with each delta that every worker has applied. */
@@ -40,6 +42,7 @@ export class Programmer {
   readonly #seconds;
   readonly #failed;
   readonly #changed;
+  readonly #forgetMetrics: () => void;
   /** The number of the last delta that was sent, applied or not. */
   #generation = 0;
   /** The data plane may lack changes that the compiler has already returned: the next delta is the full state. */
@@ -74,7 +77,7 @@ export class Programmer {
     const generation = metrics.gauge('tidegate_router_generation', {
       help: 'The generation of the route table: the number of the last change sent to the data plane.',
     });
-    metrics.onScrape(() => generation.set({}, this.#generation));
+    this.#forgetMetrics = metrics.onScrape(() => generation.set({}, this.#generation));
     this.#changed = metrics.gauge('tidegate_router_last_change_timestamp_seconds', {
       help: 'Time of the last change that the data plane applied, in seconds since the epoch.',
     });
@@ -126,6 +129,7 @@ export class Programmer {
   /** Stops applying changes. Resolves when no delta is in progress. */
   async end(): Promise<void> {
     this.#ended = true;
+    this.#forgetMetrics();
     this.#timer?.cancel();
     await this.#turn;
   }
@@ -178,9 +182,14 @@ export class Programmer {
 
   /** Compiles pending changes. Also starts and stops watches of Secrets and lookups of DNS names. */
   #flush(): Content | undefined {
-    const { compiler, names, onSecrets } = this.#options;
-    const { delta, secrets } = compiler.flush();
+    const { compiler, names, onSecrets, onOutcomes, log } = this.#options;
+    const { delta, secrets, outcomes } = compiler.flush();
     onSecrets(secrets);
+    onOutcomes(outcomes);
+    // The manager does not read users, so only the router can report what is wrong with them.
+    for (const { ingress, problems } of outcomes.set)
+      for (const { about, reason, message } of problems)
+        if (about === 'users') log.warn({ ingress, reason }, message);
     return names.translate(delta);
   }
 
@@ -233,8 +242,10 @@ export class Programmer {
 }
 
 /** Label of the metric: a full state takes longer than a change of endpoints. */
-function scopeOf({ from, hosts, certificates }: Delta): string {
+function scopeOf({ from, hosts, certificates, credentials }: Delta): string {
   if (from === 0) return 'all';
   const isEmpty = ({ set, remove }: Changes<unknown, unknown>): boolean => set.length + remove.length === 0;
-  return isEmpty(hosts) && isEmpty(certificates) ? 'endpoints' : 'routes';
+  return [hosts, certificates, credentials].every((each) => each === undefined || isEmpty(each))
+    ? 'endpoints'
+    : 'routes';
 }

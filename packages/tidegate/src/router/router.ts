@@ -39,7 +39,7 @@ async function serve(options: RouterOptions, snapshot: Snapshot): Promise<void> 
       ...options.admin,
       reasons: () =>
         signal.aborted ? ['the router is shutting down'] : [...driver.health().reasons, ...agent.reasons()],
-      warnings: () => snapshot.warnings(),
+      warnings: () => [...snapshot.warnings(), ...(driver.health().warnings ?? [])],
       metrics: async () => `${await metrics.scrape()}${driver.health().ready ? await driver.metrics() : ''}`,
       log,
     });

@@ -1,26 +1,14 @@
 import {
   backoffDelay,
-  type Clock,
   isForbidden,
-  type KubeClient,
-  type Logger,
   type Mirror,
-  type Random,
   Reflector,
   SECRETS,
   type Secret,
   sleep,
   splitKey,
 } from '@tidegate/kube';
-
-interface SecretWatchesOptions {
-  client: KubeClient;
-  /** `secret` is undefined if it does not exist. */
-  onSecret(key: string, secret: Secret | undefined): void;
-  clock: Clock;
-  random: Random;
-  log: Logger;
-}
+import type { SecretSource, SecretSourceOptions } from './secret-source.ts';
 
 interface Watch {
   readonly stop: AbortController;
@@ -29,17 +17,18 @@ interface Watch {
   readonly answered: Promise<void>;
 }
 
-/**
- * The manager grants access to a Secret when an Ingress refers to it, which may be a moment after the agent sees it.
- */
+/** Access to a Secret may be granted a moment after the Ingress that refers to it is created. */
 const FORBIDDEN_BACKOFF = { baseMs: 200, maxMs: 5_000 };
 
-/** Watches each needed Secret by name, so that the router needs no permission to read other Secrets. */
-export class SecretWatches {
-  readonly #options: SecretWatchesOptions;
+/**
+ * Watches each needed Secret by name, so that the router needs no permission to read other Secrets. For routers without an
+ * L7Router: no manager notifies them of changes (`secret-reads.ts`).
+ */
+export class SecretWatches implements SecretSource {
+  readonly #options: SecretSourceOptions;
   readonly #watches = new Map<string, Watch>();
 
-  constructor(options: SecretWatchesOptions) {
+  constructor(options: SecretSourceOptions) {
     this.#options = options;
   }
 

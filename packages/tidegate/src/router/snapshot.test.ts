@@ -15,6 +15,7 @@ const STATE: Delta = {
   hosts: { set: [{ host: 'a.io', namespace: 'shop', routes: [] }], remove: [] },
   upstreams: NONE,
   certificates: NONE,
+  credentials: { set: [{ id: 'shop/users', users: { ann: 'x' } }], remove: [] },
 };
 
 let directory: string;
@@ -56,6 +57,13 @@ it('discards a table of another owner', async () => {
   await store();
   expect(await loaded({ classNames: ['silver'] })).toBeUndefined();
   expect(await loaded()).toBeUndefined();
+});
+
+it('reads a table of the format without policies, and stores it in the current format', async () => {
+  await store();
+  await tamper((map) => map.put('owner', Buffer.from(JSON.stringify({ format: 2, owner: OWNER }))));
+  expect(await loaded()).toEqual(STATE);
+  expect(await loaded()).toEqual(STATE);
 });
 
 it.each([

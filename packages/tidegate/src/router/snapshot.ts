@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { DurableMap } from '@tidegate/disk';
 import { type Clock, type Logger, Serial } from '@tidegate/kube';
-import type { Certificate, Delta, HostRoutes, Upstream } from '../ingress/model.ts';
+import type { Certificate, Credentials, Delta, HostRoutes, Upstream } from '../ingress/model.ts';
 
 interface SnapshotOptions {
   directory: string;
@@ -29,12 +29,14 @@ const MARKER_KEY = 'owner';
  * and starts empty; the router then serves 503 until it has synced with the API server. Format 1 had no number and kept
  * upstreams below `pool/`.
  */
-const FORMAT = 2;
+const FORMAT = 4;
+/** Format 2 had no policies, and format 3 only some. A router that does not know them must not serve a table of a later format. */
+const READABLE = [2, 3, FORMAT];
 
 /**
- * The route table on disk. A router that starts while the API server is unreachable serves this table. Each host, upstream
- * and certificate is an entry of its own, so the cost of a write depends on the change and not on the size of the table.
- * The table contains private keys: its directory is accessible to this user only.
+ * The route table on disk. A router that starts while the API server is unreachable serves this table. Each host, upstream,
+ * certificate and Secret with users is an entry of its own, so the cost of a write depends on the change and not on the size of the table.
+ * The table contains private keys and hashes of passwords: its directory is accessible to this user only.
  */
 export class Snapshot {
   readonly #map: DurableMap;
@@ -66,13 +68,14 @@ export class Snapshot {
 
   /** The table that was served last, as a full state. Undefined if there is none for this owner and format. */
   async load(): Promise<Delta | undefined> {
-    const marker = encode({ format: FORMAT, owner: this.#options.owner });
+    const { owner } = this.#options;
     const stored = await this.#map.get(MARKER_KEY);
-    if (stored === undefined || !isDeepStrictEqual(decode(stored), decode(marker))) {
-      this.#map.deletePrefix('');
-      this.#map.put(MARKER_KEY, marker);
-      return undefined;
-    }
+    const isReadable =
+      stored !== undefined &&
+      READABLE.some((format) => isDeepStrictEqual(decode(stored), decode(encode({ format, owner }))));
+    if (!isReadable) this.#map.deletePrefix('');
+    this.#map.put(MARKER_KEY, encode({ format: FORMAT, owner }));
+    if (!isReadable) return undefined;
     const hosts = await this.#read<HostRoutes>('host/');
     if (hosts.length === 0) return undefined;
     return {
@@ -81,6 +84,7 @@ export class Snapshot {
       hosts: { set: hosts, remove: [] },
       upstreams: { set: await this.#read<Upstream>('upstream/'), remove: [] },
       certificates: { set: await this.#read<Certificate>('certificate/'), remove: [] },
+      credentials: { set: await this.#read<Credentials>('credentials/'), remove: [] },
     };
   }
 
@@ -89,14 +93,16 @@ export class Snapshot {
    * kept.
    */
   note(delta: Delta): void {
-    const { upstreams, certificates, hosts } = delta;
+    const { upstreams, certificates, credentials = NO_CHANGE, hosts } = delta;
     if (delta.from === 0) this.#forgetOthers(delta);
     // Entries are written in this order, so that a crash in between leaves no host that names a missing upstream.
     for (const upstream of upstreams.set) this.#change(`upstream/${upstream.id}`, upstream);
     for (const certificate of certificates.set) this.#change(`certificate/${certificate.host}`, certificate);
+    for (const each of credentials.set) this.#change(`credentials/${each.id}`, each);
     for (const host of hosts.set) this.#change(`host/${host.host}`, host);
     for (const host of hosts.remove) this.#change(`host/${host}`, undefined);
     for (const host of certificates.remove) this.#change(`certificate/${host}`, undefined);
+    for (const id of credentials.remove) this.#change(`credentials/${id}`, undefined);
     for (const id of upstreams.remove) this.#change(`upstream/${id}`, undefined);
     this.#schedule(delta.from > 0 && isAboutRoutes(delta) ? DELAY_MS.routes : DELAY_MS.rest);
   }
@@ -125,11 +131,12 @@ export class Snapshot {
   }
 
   /** After a full state, deletes all entries that are not part of it. */
-  #forgetOthers({ hosts, upstreams, certificates }: Delta): void {
+  #forgetOthers({ hosts, upstreams, certificates, credentials = NO_CHANGE }: Delta): void {
     const there = new Set([
       ...hosts.set.map(({ host }) => `host/${host}`),
       ...upstreams.set.map(({ id }) => `upstream/${id}`),
       ...certificates.set.map(({ host }) => `certificate/${host}`),
+      ...credentials.set.map(({ id }) => `credentials/${id}`),
     ]);
     for (const key of [...this.#map.keys(), ...this.#pending.keys()])
       if (key !== MARKER_KEY && !there.has(key)) this.#change(key, undefined);
@@ -156,8 +163,10 @@ export class Snapshot {
   }
 }
 
-const isAboutRoutes = ({ hosts, certificates }: Delta): boolean =>
-  [hosts, certificates].some(({ set, remove }) => set.length + remove.length > 0);
+const NO_CHANGE = { set: [], remove: [] };
+
+const isAboutRoutes = ({ hosts, certificates, credentials = NO_CHANGE }: Delta): boolean =>
+  [hosts, certificates, credentials].some(({ set, remove }) => set.length + remove.length > 0);
 
 const encode = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const decode = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString());

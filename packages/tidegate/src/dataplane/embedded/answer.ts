@@ -1,12 +1,12 @@
 import { STATUS_CODES } from 'node:http';
-import { ANSWER_HEADERS, answerBody } from '../answers.ts';
+import { ANSWER_HEADERS, answerBody, COOKIE_STATUSES, SERVER } from '../answers.ts';
 import type { Exchange } from './exchange.ts';
-import { type FlatHeaders, toLines, toObject } from './headers.ts';
+import { type FlatHeaders, toLines, toObject, withAdded, withVary } from './headers.ts';
 
 /** Sends a response that does not come from an endpoint; see `answers.ts`. */
 export function answer(exchange: Exchange, status: number, more: FlatHeaders = []): void {
-  const text = answerBody(status);
-  writeHead(exchange, status, [...answerHeaders(text), ...more]);
+  const text = status === 204 ? '' : answerBody(status);
+  writeHead(exchange, status, [...(status === 204 ? ['Server', SERVER] : answerHeaders(text)), ...more]);
   exchange.sentBytes += text.length;
   exchange.response.end(exchange.method === 'HEAD' ? '' : text);
 }
@@ -28,9 +28,21 @@ const answerHeaders = (text: string): FlatHeaders => [
 export function writeHead(exchange: Exchange, status: number, headers: FlatHeaders): void {
   const { response } = exchange;
   exchange.status = status;
-  if ('stream' in response) response.writeHead(status, toObject(headers));
-  else response.writeHead(status, headers);
+  const varied = exchange.variesByOrigin ? withVary(headers) : headers;
+  const changed = exchange.added === undefined ? varied : withAdded(varied, exchange.added);
+  const cookies = [
+    ...authCookies(exchange, status),
+    ...(exchange.cookie === undefined ? [] : [exchange.cookie]),
+  ];
+  const all =
+    cookies.length === 0 ? changed : [...changed, ...cookies.flatMap((each) => ['Set-Cookie', each])];
+  if ('stream' in response) response.writeHead(status, toObject(all));
+  else response.writeHead(status, all);
 }
+
+/** Cookies of the server that has authenticated the client. As in nginx, errors get them only if an annotation says so. */
+const authCookies = ({ authCookies: own }: Exchange, status: number): readonly string[] =>
+  own !== undefined && (own.always || COOKIE_STATUSES.has(status)) ? own.cookies : [];
 
 /** Sends the headers before the body arrives. Node.js does this for HTTP/2 by itself. */
 export function flushHead({ response, sentBytes }: Exchange): void {

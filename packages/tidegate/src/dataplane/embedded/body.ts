@@ -11,22 +11,57 @@ export class BodyTooSlow extends Error {
   override readonly name = 'BodyTooSlow';
 }
 
+/** The endpoint stopped reading in the middle of the body. */
+export class SendTimeout extends Error {
+  override readonly name = 'SendTimeout';
+}
+
 /**
- * The body of a request. It can be read once. Until reading has begun, the request can still go to another endpoint.
- * A `limit` of zero means no limit.
+ * The body of a request. It can be read once, unless `keep` was called. Until reading has begun, the request can still go to
+ * another endpoint. A `limit` of zero means no limit.
  */
 export class RequestBody {
   readonly #source: Readable;
   readonly #limit: number;
-  begun = false;
+  #kept: readonly Buffer[] | undefined;
+  #begun = false;
 
   constructor(source: Readable, limit: number) {
     this.#source = source;
     this.#limit = limit;
   }
 
-  async *read(): AsyncGenerator<Buffer> {
-    this.begun = true;
+  /** Whether an endpoint may have got a part of the body, and no other endpoint can get it. */
+  get isGone(): boolean {
+    return this.#begun && this.#kept === undefined;
+  }
+
+  /** Reads a small body completely, so that several endpoints can get it. */
+  async keep(): Promise<readonly Buffer[]> {
+    if (this.#kept !== undefined) return this.#kept;
+    const chunks: Buffer[] = [];
+    for await (const chunk of this.#receive()) chunks.push(chunk);
+    this.#kept = chunks;
+    return chunks;
+  }
+
+  /** `onStall` is called if the endpoint does not take a chunk in time. */
+  async *read(sendTimeoutMs: number, onStall: (error: SendTimeout) => void): AsyncGenerator<Buffer> {
+    this.#begun = true;
+    for await (const chunk of this.#kept ?? this.#receive()) {
+      const timer = setTimeout(
+        () => onStall(new SendTimeout('the endpoint stopped reading the body')),
+        sendTimeoutMs,
+      );
+      try {
+        yield chunk;
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+  }
+
+  async *#receive(): AsyncGenerator<Buffer> {
     let bytes = 0;
     const source = this.#source;
     const giveUp = (): void => void source.destroy(new BodyTooSlow('the client stopped sending'));

@@ -14,12 +14,23 @@ export interface Connector {
   destroy(): Promise<void>;
 }
 
+/** What belongs to connections, and not to single requests. */
+export interface ConnectorOptions {
+  readonly connectTimeoutMs: number;
+  /** The endpoint may send larger heads of responses. */
+  readonly largeHead: boolean;
+}
+
 /** One attempt to send a request. */
 export interface Call {
   /** Undefined if the request has no body. */
   readonly body: RequestBody | undefined;
   /** Longest pause of the endpoint, before and within the response. */
   readonly readTimeoutMs: number;
+  /** Longest pause of the endpoint while it reads the body. */
+  readonly sendTimeoutMs: number;
+  /** Whether another endpoint gets the request if this one answers with this status. */
+  readonly retriesStatus: (status: number) => boolean;
   /** Called when the endpoint has sent the headers of a response: its back-off ends. */
   readonly onHead: () => void;
 }

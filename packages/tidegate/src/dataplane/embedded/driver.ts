@@ -5,8 +5,11 @@ import type { Delta } from '../../ingress/model.ts';
 import { defaultCertificate } from '../default-certificate.ts';
 import { type Driver, type DriverOptions, type Listening, NeedsFullState } from '../driver.ts';
 import { AccessLog } from './access-log.ts';
+import { Authenticator } from './authenticate.ts';
+import { ExternalAuthenticator } from './external-auth.ts';
 import { Handler } from './handler.ts';
 import { Listeners } from './listeners.ts';
+import { Mirrors } from './mirrors.ts';
 import { SecureContexts } from './secure-contexts.ts';
 import { Traffic } from './traffic.ts';
 import { Upstreams } from './upstreams.ts';
@@ -19,6 +22,10 @@ export interface EmbeddedOptions extends DriverOptions {
 interface Dependencies {
   log: Logger;
   random?: () => number;
+  /** The metrics and the access log of several drivers in one process. Their owner closes the log. */
+  traffic?: Traffic;
+  /** That of several drivers in one process: they share its limits. */
+  authenticator?: Authenticator;
 }
 
 /** The data plane in the agent's own process. */
@@ -29,6 +36,8 @@ export class EmbeddedDriver implements Driver {
   readonly #contexts: SecureContexts;
   readonly #accessLog: AccessLog | undefined;
   readonly #traffic: Traffic;
+  readonly #externalAuth: ExternalAuthenticator;
+  readonly #mirrors: Mirrors;
   readonly #handler: Handler;
   #table: RouteTable = EMPTY_TABLE;
   #listeners: Listeners | undefined;
@@ -37,7 +46,7 @@ export class EmbeddedDriver implements Driver {
   #shown: KeyPair | undefined;
   #state: 'new' | 'listening' | 'draining' | 'closed' = 'new';
 
-  constructor(options: EmbeddedOptions, { log, random = Math.random }: Dependencies) {
+  constructor(options: EmbeddedOptions, { log, random = Math.random, traffic, authenticator }: Dependencies) {
     this.#options = options;
     this.#log = log;
     this.#upstreams = new Upstreams(random, (error) =>
@@ -45,11 +54,17 @@ export class EmbeddedDriver implements Driver {
     );
     this.#contexts = new SecureContexts(log);
     const { accessLog } = options;
-    this.#accessLog = accessLog === undefined ? undefined : new AccessLog(accessLog, log);
-    this.#traffic = new Traffic(options.className, this.#accessLog);
+    this.#accessLog =
+      accessLog === undefined || traffic !== undefined ? undefined : new AccessLog(accessLog, log);
+    this.#traffic = traffic ?? new Traffic(options.className, this.#accessLog);
+    this.#externalAuth = new ExternalAuthenticator(this.#upstreams, { defaults: options.defaults, log });
+    this.#mirrors = new Mirrors(this.#upstreams, { defaults: options.defaults, log });
     this.#handler = new Handler(() => this.#table, this.#upstreams, {
       options,
       traffic: this.#traffic,
+      authenticator: authenticator ?? new Authenticator(),
+      externalAuth: this.#externalAuth,
+      mirrors: this.#mirrors,
       log,
     });
   }
@@ -78,6 +93,7 @@ export class EmbeddedDriver implements Driver {
     }
     // Synchronous, like the line above: no request can see the new table with the old upstreams.
     this.#upstreams.update(delta);
+    this.#externalAuth.forget(delta.upstreams.remove);
     this.#showDefault();
   }
 
@@ -100,6 +116,8 @@ export class EmbeddedDriver implements Driver {
   async close(): Promise<void> {
     this.#state = 'closed';
     await this.#listeners?.close();
+    this.#externalAuth.close();
+    this.#mirrors.close();
     await this.#upstreams.destroy();
     await this.#accessLog?.close();
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import type { HostRoutes, RouteAction, Upstream } from '../../ingress/model.ts';
+import type { HostRoutes, Route, RouteAction, Upstream } from '../../ingress/model.ts';
 
 export type ClientRequest = IncomingMessage | Http2ServerRequest;
 export type ClientResponse = ServerResponse | Http2ServerResponse;
@@ -32,8 +32,20 @@ export class Exchange {
   /** Monotonic time in milliseconds. */
   readonly began = performance.now();
   /** The route that matched, for metrics and log. */
-  matched: { host: HostRoutes; action: RouteAction } | undefined;
+  matched: { host: HostRoutes; name: string; route?: Route; action: RouteAction } | undefined;
   upstream: Upstream | undefined;
+  /** What a policy of the route changes for the endpoint. Undefined: nothing. */
+  changed: { readonly target: string; readonly prefix?: string } | undefined;
+  /** Headers that policies of the route add to the response. They replace those of an endpoint. */
+  added: Readonly<Record<string, string>> | undefined;
+  /** The response depends on the header Origin. Caches must know that. */
+  variesByOrigin = false;
+  /** Headers that an endpoint gets in place of those of the client with these names, which are in lower case. */
+  identity: { readonly names: ReadonlySet<string>; readonly headers: readonly string[] } | undefined;
+  /** Cookies of the server that has authenticated the client. */
+  authCookies: { readonly cookies: readonly string[]; readonly always: boolean } | undefined;
+  /** A cookie that is added to those of the endpoint. */
+  cookie: string | undefined;
   /** The endpoints that were tried, in this order. */
   readonly endpoints: string[] = [];
   /** Bytes of the response body, for the access log. */

@@ -1,8 +1,8 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import type { Endpoint, Upstream } from '../../ingress/model.ts';
 import { breakOff, writeHead } from './answer.ts';
-import { BodyTooLarge, BodyTooSlow } from './body.ts';
-import type { Call, Connector } from './connector.ts';
+import { BodyTooLarge, BodyTooSlow, SendTimeout } from './body.ts';
+import type { Call, Connector, ConnectorOptions } from './connector.ts';
 import type { Exchange } from './exchange.ts';
 import { UpstreamFailure } from './failure.ts';
 import { type FlatHeaders, requestHeaders, responseHeaders, toObject } from './headers.ts';
@@ -15,7 +15,7 @@ export class GrpcConnector implements Connector {
   #session: ClientHttp2Session | undefined;
   readonly #established = new WeakSet<ClientHttp2Session>();
 
-  constructor({ address, port }: Endpoint, _: Upstream, connectTimeoutMs: number) {
+  constructor({ address, port }: Endpoint, _: Upstream, { connectTimeoutMs }: ConnectorOptions) {
     this.#url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
     this.#connectTimeoutMs = connectTimeoutMs;
   }
@@ -106,7 +106,7 @@ class Relay {
 
   start(): void {
     const { response } = this.#exchange;
-    const { body, readTimeoutMs } = this.#call;
+    const { body, readTimeoutMs, sendTimeoutMs } = this.#call;
     const stream = this.#connection.session.request(this.#headers(), { endStream: body === undefined });
     const onGone = (): void => stream.close(constants.NGHTTP2_CANCEL);
     response.once('close', onGone);
@@ -130,7 +130,10 @@ class Relay {
       response.off('close', onGone);
       this.#onClose();
     });
-    if (body !== undefined) this.#whenEstablished(() => this.#pump(body.read(), stream));
+    if (body !== undefined) {
+      const onStall = (error: Error): void => void stream.destroy(error);
+      this.#whenEstablished(() => this.#pump(body.read(sendTimeoutMs, onStall), stream));
+    }
   }
 
   /** Reads no body before the connection exists: until then the request can still go to another endpoint. */
@@ -141,11 +144,11 @@ class Relay {
   }
 
   #headers(): Record<string, string | string[]> {
-    const { method, target, host = '' } = this.#exchange;
-    const { host: _, ...others } = toObject(requestHeaders(this.#exchange));
+    const { method, target, changed } = this.#exchange;
+    const { host = '', ...others } = toObject(requestHeaders(this.#exchange));
     return {
       ':method': method,
-      ':path': target,
+      ':path': changed?.target ?? target,
       ':scheme': 'http',
       ':authority': host,
       ...others,
@@ -172,7 +175,7 @@ class Relay {
     const headers = raw.filter((_, at) => !raw[at - (at % 2)]!.startsWith(':'));
     this.#call.onHead();
     try {
-      writeHead(this.#exchange, status, responseHeaders(headers));
+      writeHead(this.#exchange, status, responseHeaders(headers, this.#exchange));
       this.#answering = true;
     } catch (error) {
       stream.destroy(error as Error);
@@ -201,7 +204,7 @@ class Relay {
   #why(): Error {
     const error = this.#failure ?? new Error('the endpoint did not answer');
     if (error instanceof BodyTooLarge || error instanceof BodyTooSlow) return error;
-    const timedOut = error instanceof ReadTimeout || error instanceof ConnectTimeout;
+    const timedOut = [ReadTimeout, ConnectTimeout, SendTimeout].some((each) => error instanceof each);
     const sent = this.#connection.isEstablished();
     return new UpstreamFailure(timedOut ? 'timeout' : sent ? 'broken' : 'connect', sent, error);
   }

@@ -1,14 +1,29 @@
 import type { Logger } from '@tidegate/kube';
-import { match, type RouteTable } from '../../ingress/match/index.ts';
+import {
+  type Authentication,
+  decide,
+  type Match,
+  match,
+  type RouteTable,
+} from '../../ingress/match/index.ts';
 import type { RouteAction } from '../../ingress/model.ts';
+import { allowedOrigin, type Retry, type RoutePolicy, retries } from '../../ingress/policy/index.ts';
 import { identityHost } from '../answers.ts';
 import type { DriverOptions } from '../driver.ts';
-import { MAX_TRIES } from '../limits.ts';
+import { FIRST_CONNECT_MS, MAX_KEPT_BODY_BYTES, MAX_TRIES } from '../limits.ts';
+import { Stickiness } from './affinity.ts';
 import { answer, breakOff } from './answer.ts';
+import type { Authenticator, Denial } from './authenticate.ts';
 import { BodyTooLarge, BodyTooSlow, RequestBody } from './body.ts';
+import type { Call } from './connector.ts';
 import type { Exchange } from './exchange.ts';
-import { mayBeSentAgain, UpstreamFailure } from './failure.ts';
+import type { ExternalAuthenticator } from './external-auth.ts';
+import { IDEMPOTENT, mayBeSentAgain, UpstreamFailure } from './failure.ts';
+import { isRepeated, ownHeader } from './headers.ts';
+import { Limiter } from './limiter.ts';
 import type { Member, Members } from './members.ts';
+import type { Mirrors } from './mirrors.ts';
+import { pick } from './pick.ts';
 import { refusalOf } from './refusal.ts';
 import type { Traffic } from './traffic.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -17,7 +32,10 @@ import type { Upstreams } from './upstreams.ts';
 interface Terms {
   readonly body: RequestBody | undefined;
   readonly connectTimeoutMs: number;
+  readonly sendTimeoutMs: number;
   readonly readTimeoutMs: number;
+  readonly retry: Retry | undefined;
+  readonly largeHead: boolean;
 }
 
 /** Handles each request: routes it, and forwards it to an endpoint. */
@@ -27,12 +45,23 @@ export class Handler {
   readonly #defaults: DriverOptions['defaults'];
   readonly #identityHost: string | undefined;
   readonly #traffic: Traffic;
+  readonly #authenticator: Authenticator;
+  readonly #externalAuth: ExternalAuthenticator;
+  readonly #mirrors: Mirrors;
+  readonly #limiter = new Limiter(() => performance.now());
   readonly #log: Logger;
 
   constructor(
     table: () => RouteTable,
     upstreams: Upstreams,
-    deps: { options: Pick<DriverOptions, 'defaults' | 'identity'>; traffic: Traffic; log: Logger },
+    deps: {
+      options: Pick<DriverOptions, 'defaults' | 'identity'>;
+      traffic: Traffic;
+      authenticator: Authenticator;
+      externalAuth: ExternalAuthenticator;
+      mirrors: Mirrors;
+      log: Logger;
+    },
   ) {
     this.#table = table;
     this.#upstreams = upstreams;
@@ -40,6 +69,9 @@ export class Handler {
     this.#defaults = defaults;
     this.#identityHost = identity === undefined ? undefined : identityHost(identity);
     this.#traffic = deps.traffic;
+    this.#authenticator = deps.authenticator;
+    this.#externalAuth = deps.externalAuth;
+    this.#mirrors = deps.mirrors;
     this.#log = deps.log;
   }
 
@@ -76,47 +108,157 @@ export class Handler {
     switch (found.kind) {
       case 'badRequest':
         return answer(exchange, 400);
+      case 'tooManySteps':
+        return answer(exchange, 503);
       case 'notFound':
         return answer(exchange, 404);
       case 'redirect':
         return answer(exchange, 308, ['Location', `https://${found.name}${path}`]);
+      case 'appRoot':
+        return answer(exchange, 302, ['Location', `${secure ? 'https' : 'http'}://${host}${found.path}`]);
       case 'route':
         exchange.matched = found;
-        return this.#forward(exchange, found.action);
+        return found.action.policy === undefined || (await this.#isPermitted(exchange, found, table))
+          ? this.#forward(exchange, found.action)
+          : undefined;
     }
   }
 
+  /** Applies the policies of the route. False if they have answered the request. */
+  async #isPermitted(
+    exchange: Exchange,
+    found: Extract<Match, { kind: 'route' }>,
+    table: RouteTable,
+  ): Promise<boolean> {
+    const { client, secure, host: authority = '', target } = exchange;
+    const { name, path } = found;
+    const { method, request } = exchange;
+    const origin = ownHeader(request, 'origin');
+    const { cors, basic: users, externalAuth } = found.action.policy ?? {};
+    // Router and endpoint could use different ones.
+    if (
+      ((users ?? externalAuth) && isRepeated(request, 'authorization')) ||
+      (cors && isRepeated(request, 'origin'))
+    ) {
+      answer(exchange, 400);
+      return false;
+    }
+    exchange.variesByOrigin = cors?.origins !== undefined;
+    const allowed = cors && allowedOrigin(cors, origin);
+    if (allowed !== undefined) exchange.added = { 'Access-Control-Allow-Origin': allowed, ...cors?.headers };
+    const facts = { client, secure, name, authority, target, path, method, origin };
+    const decision = decide(found, facts);
+    if (decision.kind === 'answer') {
+      const { status: code, location } = decision;
+      answer(exchange, code, location === undefined ? [] : ['Location', location]);
+      return false;
+    }
+    if (!this.#isWithinLimits(exchange, found.action.policy ?? {})) {
+      answer(exchange, 503);
+      return false;
+    }
+    const denial = await this.#denialOf(decision.authentication ?? {}, table, exchange);
+    // A client that is gone gets no response.
+    if (exchange.gone) return false;
+    if (denial !== undefined) {
+      answer(exchange, denial.status, denial.headers);
+      return false;
+    }
+    exchange.changed = decision;
+    return true;
+  }
+
+  /** Undefined if the client is served. With `satisfyAny`, one way to authenticate suffices. */
+  async #denialOf(
+    { basic, externalAuth, satisfyAny }: Authentication,
+    table: RouteTable,
+    exchange: Exchange,
+  ): Promise<Denial | undefined> {
+    const first = basic && (await this.#authenticator.basic(basic, table, exchange));
+    const isDecided = first === undefined ? satisfyAny && basic : !satisfyAny || first.status >= 500;
+    if (externalAuth === undefined || isDecided) return first;
+    const second = await this.#externalAuth.check(externalAuth, exchange, table);
+    // As in nginx, 401 wins over 403: the client can still authenticate.
+    return second?.status === 403 && first?.status === 401 ? first : second;
+  }
+
+  #isWithinLimits(exchange: Exchange, { limit, zone = '' }: RoutePolicy): boolean {
+    const end = limit && this.#limiter.begin(limit, zone, exchange.client);
+    if (end !== undefined) exchange.response.once('close', end);
+    return limit === undefined || end !== undefined;
+  }
+
   /** Checks what is known before an endpoint is contacted, then tries endpoints. */
-  async #forward(exchange: Exchange, { backends, limits }: RouteAction): Promise<void> {
+  async #forward(exchange: Exchange, { backends, limits, policy }: RouteAction): Promise<void> {
     const maxBodyBytes = limits.maxBodyBytes ?? this.#defaults.maxBodyBytes;
-    const members = this.#upstreams.choose(backends);
+    const members = this.#upstreams.choose(backends, exchange.request.headers, policy?.affinity);
     exchange.upstream = members?.upstream;
     if (members === undefined || members.size === 0) return answer(exchange, 503);
     if (maxBodyBytes > 0 && Number(exchange.request.headers['content-length'] ?? 0) > maxBodyBytes) {
       return answer(exchange, 413);
     }
+    const body = exchange.hasBody ? new RequestBody(exchange.request, maxBodyBytes) : undefined;
+    const { retry } = limits;
+    const mustKeep = body !== undefined && members.size > 1 && mayKeep(exchange, retry);
+    if (mustKeep || policy?.mirror !== undefined) {
+      try {
+        if (mustKeep) await body.keep();
+        if (policy?.mirror !== undefined && members.upstream.protocol !== 'grpc')
+          await this.#mirrors.copy(policy.mirror, exchange, body);
+      } catch (error) {
+        if (exchange.gone) return;
+        if (!(error instanceof BodyTooSlow)) throw error;
+        return answer(exchange, 408);
+      }
+    }
+    const readTimeoutMs = limits.readTimeoutMs ?? this.#defaults.readTimeoutMs;
     const status = await this.#tryEach(exchange, members, {
-      body: exchange.hasBody ? new RequestBody(exchange.request, maxBodyBytes) : undefined,
+      body,
       connectTimeoutMs: limits.connectTimeoutMs ?? this.#defaults.connectTimeoutMs,
-      readTimeoutMs: limits.readTimeoutMs ?? this.#defaults.readTimeoutMs,
+      sendTimeoutMs: limits.sendTimeoutMs ?? this.#defaults.readTimeoutMs,
+      readTimeoutMs,
+      retry,
+      largeHead: limits.largeHead === true,
     });
     if (status !== undefined) answer(exchange, status);
   }
 
   /** Resolves with the status to answer with if no endpoint answered. */
   async #tryEach(exchange: Exchange, members: Members, terms: Terms): Promise<number | undefined> {
+    const { retry, body } = terms;
     const tried = new Set<Member>();
+    const began = performance.now();
+    const stickiness = Stickiness.of(exchange, members);
+    const most = Math.min(retry?.tries ?? MAX_TRIES, members.size);
+    const mayGoOn = (cause: Parameters<typeof retries>[1], failure: { sent: boolean }): boolean =>
+      tried.size < most &&
+      retries(retry, cause) &&
+      mayBeSentAgain(exchange.method, failure, {
+        isBodyGone: body?.isGone === true,
+        anyMethod: retry?.anyMethod === true,
+      }) &&
+      !(retry !== undefined && retry.withinMs > 0 && performance.now() - began >= retry.withinMs);
+    const retriesStatus = (status: number): boolean => mayGoOn(status, { sent: true });
     for (let status = 503; ; ) {
-      const member = tried.size < MAX_TRIES ? members.pick(tried, performance.now()) : undefined;
+      const now = performance.now();
+      const member =
+        (tried.size === 0 ? stickiness?.first(now) : undefined) ?? pick(exchange, members, { tried, now });
       if (member === undefined) return status;
       tried.add(member);
       exchange.endpoints.push(member.name);
-      const failure = await this.#send(exchange, member, terms);
+      const connectTimeoutMs =
+        tried.size === most ? terms.connectTimeoutMs : Math.min(terms.connectTimeoutMs, FIRST_CONNECT_MS);
+      const failure = await this.#send(exchange, member, {
+        ...{ ...terms, connectTimeoutMs, retriesStatus },
+        onHead: () => stickiness?.answered(member),
+      });
       if (failure === undefined || exchange.gone) return undefined;
       if (failure instanceof BodyTooLarge) return 413;
       if (failure instanceof BodyTooSlow) return 408;
-      status = failure.kind === 'timeout' ? 504 : 502;
-      if (!mayBeSentAgain(exchange.method, failure, terms.body?.begun === true)) return status;
+      exchange.cookie = undefined;
+      status = failure.status ?? (failure.kind === 'timeout' ? 504 : 502);
+      const cause = failure.status ?? (failure.kind === 'timeout' ? 'timeout' : 'error');
+      if (!mayGoOn(cause, failure)) return status;
     }
   }
 
@@ -124,17 +266,23 @@ export class Handler {
   async #send(
     exchange: Exchange,
     member: Member,
-    { body, connectTimeoutMs, readTimeoutMs }: Terms,
+    { connectTimeoutMs, largeHead, ...terms }: Terms & Pick<Call, 'retriesStatus' | 'onHead'>,
   ): Promise<UpstreamFailure | BodyTooLarge | BodyTooSlow | undefined> {
     member.inFlight++;
     try {
-      const onHead = (): void => member.answered();
-      await member.connector(connectTimeoutMs).send(exchange, { body, readTimeoutMs, onHead });
+      const began = performance.now();
+      const onHead = (): void => {
+        const now = performance.now();
+        member.answered();
+        member.took(now - began, now);
+        terms.onHead();
+      };
+      await member.connector(connectTimeoutMs, largeHead).send(exchange, { ...terms, onHead });
       return undefined;
     } catch (error) {
       if (error instanceof BodyTooLarge || error instanceof BodyTooSlow) return error;
       if (!(error instanceof UpstreamFailure)) throw error;
-      if (!exchange.gone) {
+      if (!exchange.gone && error.status === undefined) {
         member.failed(performance.now());
         this.#traffic.failed(exchange, error.kind);
         this.#log.warn(
@@ -153,3 +301,9 @@ export class Handler {
     }
   }
 }
+
+/** Whether the body is read before an endpoint is contacted, so that a second endpoint can get it. */
+const mayKeep = ({ request, method }: Exchange, retry: Retry | undefined): boolean =>
+  (IDEMPOTENT.has(method) || retry?.anyMethod === true) &&
+  retry?.tries !== 1 &&
+  Number(request.headers['content-length'] ?? Number.NaN) <= MAX_KEPT_BODY_BYTES;

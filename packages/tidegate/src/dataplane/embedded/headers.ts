@@ -1,5 +1,6 @@
+import { isProxyHeader } from '../../ingress/client-headers.ts';
+import { rewriteResponse, type UrlFacts } from '../../ingress/policy/index.ts';
 import { SERVER } from '../answers.ts';
-import { isProxyHeader } from '../client-headers.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Names and values alternate, in the order in which they were received. Node.js calls them raw headers. */
@@ -27,39 +28,82 @@ const REPLACED = new Set(['expect', 'trailer', 'host', 'x-request-id']);
 
 /** The headers that are sent to an endpoint. */
 export function requestHeaders(exchange: Exchange): FlatHeaders {
-  const { request, host = '', client, hasBody } = exchange;
-  const named = namedByConnection(request.headers.connection);
-  const result: FlatHeaders = host === '' ? [] : ['Host', host];
-  const cookies: string[] = [];
-  eachHeader(request.rawHeaders, (name, value, lower) => {
-    if (!PLAIN_NAME.test(name) || HOP_BY_HOP.has(lower) || REPLACED.has(lower) || named.has(lower)) return;
-    if (isProxyHeader(lower)) return;
+  const { host = '', client, hasBody, identity } = exchange;
+  const sentHost = exchange.matched?.action.policy?.vhost ?? host;
+  const result: FlatHeaders = sentHost === '' ? [] : ['Host', sentHost];
+  const hidesAuthorization = exchange.matched?.action.policy?.basic !== undefined;
+  eachHeader(clientHeaders(exchange), (name, value, lower) => {
+    // The router has used it. As with ingress-nginx, the endpoint does not get the password.
+    if (lower === 'authorization' && hidesAuthorization) return;
+    if (identity?.names.has(lower)) return;
     if (lower === 'content-length' && !hasBody) return;
-    // HTTP/2 may split the cookies into several headers; HTTP/1.1 requires a single one.
-    if (lower === 'cookie') cookies.push(value);
-    else result.push(name, value);
+    result.push(name, value);
   });
-  if (cookies.length > 0) result.push('Cookie', cookies.join('; '));
+  if (identity !== undefined) result.push(...identity.headers);
   result.push('X-Request-Id', exchange.id);
   result.push('X-Real-IP', client, 'X-Forwarded-For', client);
   if (host !== '') result.push('X-Forwarded-Host', host);
   result.push('X-Forwarded-Port', String(exchange.port));
   result.push('X-Forwarded-Proto', exchange.secure ? 'https' : 'http');
+  const prefix = exchange.changed?.prefix;
+  if (prefix !== undefined && prefix !== '') result.push('X-Forwarded-Prefix', prefix);
+  return result;
+}
+
+/** The headers of the client that are forwarded, without those that belong to its connection or that only proxies may set. */
+export function clientHeaders({ request }: Exchange): FlatHeaders {
+  const named = namedByConnection(request.headers.connection);
+  const result: FlatHeaders = [];
+  const cookies: string[] = [];
+  eachHeader(request.rawHeaders, (name, value, lower) => {
+    if (!PLAIN_NAME.test(name) || HOP_BY_HOP.has(lower) || REPLACED.has(lower) || named.has(lower)) return;
+    if (isProxyHeader(lower)) return;
+    // HTTP/2 may split the cookies into several headers; HTTP/1.1 requires a single one.
+    if (lower === 'cookie') cookies.push(value);
+    else result.push(name, value);
+  });
+  if (cookies.length > 0) result.push('Cookie', cookies.join('; '));
   return result;
 }
 
 /** The headers of an endpoint that are sent to the client. They do not reveal which server runs behind the router. */
-export function responseHeaders(raw: FlatHeaders): FlatHeaders {
+export function responseHeaders(raw: FlatHeaders, exchange?: Exchange): FlatHeaders {
   const result: FlatHeaders = ['Server', SERVER];
   const named = namedByConnection(headerOf(raw, 'connection'));
+  const own = exchange?.matched?.action.policy?.responses;
   eachHeader(raw, (name, value, lower) => {
-    if (!HOP_BY_HOP.has(lower) && !named.has(lower) && !DISCARDED.has(lower)) result.push(name, value);
+    if (HOP_BY_HOP.has(lower) || named.has(lower) || DISCARDED.has(lower)) return;
+    result.push(name, own === undefined ? value : rewriteResponse(own, lower, value, factsOf(exchange)));
   });
   return result;
 }
 
+const factsOf = (exchange: Exchange | undefined): UrlFacts => ({
+  secure: exchange?.secure === true,
+  name: exchange?.matched?.name ?? '',
+  authority: exchange?.host ?? '',
+  target: exchange?.target ?? '',
+});
+
 /** The router has its own value for `server`, and forwards trailers only for gRPC, where they need no announcement. */
 const DISCARDED = new Set(['server', 'trailer']);
+
+/** The headers with others in place of those with the same names. */
+export function withAdded(flat: FlatHeaders, added: Readonly<Record<string, string>>): FlatHeaders {
+  const names = new Set(Object.keys(added).map((name) => name.toLowerCase()));
+  const result: FlatHeaders = [];
+  eachHeader(flat, (name, value, lower) => {
+    if (!names.has(lower)) result.push(name, value);
+  });
+  return [...result, ...Object.entries(added).flat()];
+}
+
+/** The headers with Origin among those that the response depends on. */
+export function withVary(flat: FlatHeaders): FlatHeaders {
+  const before = headerOf(flat, 'vary') ?? '';
+  if (/(?:^|,)[ \t]*(?:origin|\*)[ \t]*(?:,|$)/i.test(before)) return flat;
+  return withAdded(flat, { Vary: before === '' ? 'Origin' : `${before}, Origin` });
+}
 
 /** For HTTP/2, which requires names in lower case. */
 export function toObject(flat: FlatHeaders): Record<string, string | string[]> {
@@ -86,7 +130,10 @@ const SINGLE = new Set([
 export const toFlat = (raw: unknown): FlatHeaders =>
   Array.isArray(raw) ? raw.map((each: Buffer | string) => each.toString('latin1')) : [];
 
-function eachHeader(flat: FlatHeaders, take: (name: string, value: string, lower: string) => void): void {
+export function eachHeader(
+  flat: FlatHeaders,
+  take: (name: string, value: string, lower: string) => void,
+): void {
   for (let at = 0; at + 1 < flat.length; at += 2) {
     const name = flat[at]!;
     take(name, flat[at + 1]!, name.toLowerCase());
@@ -117,4 +164,18 @@ const NONE: ReadonlySet<string> = new Set();
 export function namedByConnection(connection: string | undefined): ReadonlySet<string> {
   if (connection === undefined || connection === 'keep-alive') return NONE;
   return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
+}
+
+/** A header that the client does not withdraw with the header Connection. nginx removes such headers. */
+export const ownHeader = (
+  { headers }: Exchange['request'],
+  name: 'origin' | 'authorization',
+): string | undefined => (namedByConnection(headers.connection).has(name) ? undefined : headers[name]);
+
+/** Whether a header that may be sent once was sent several times. Of some, Node.js keeps only the first. */
+export function isRepeated({ rawHeaders }: Exchange['request'], wanted: string): boolean {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]!.toLowerCase() === wanted && ++count > 1) return true;
+  return false;
 }

@@ -2,12 +2,13 @@ import type { Duplex } from 'node:stream';
 import { Pool as Connections, errors } from '@tidegate/kube/undici';
 import type { Dispatcher } from 'undici';
 import type { Endpoint, Upstream } from '../../ingress/model.ts';
+import { MAX_RESPONSE_HEAD_BYTES } from '../limits.ts';
 import { breakOff, flushHead, writeHead } from './answer.ts';
-import { BodyTooLarge, BodyTooSlow } from './body.ts';
-import type { Call, Connector } from './connector.ts';
+import { BodyTooLarge, BodyTooSlow, SendTimeout } from './body.ts';
+import type { Call, Connector, ConnectorOptions } from './connector.ts';
 import type { Exchange } from './exchange.ts';
 import { UpstreamFailure } from './failure.ts';
-import { headerOf, requestHeaders, responseHeaders, toFlat } from './headers.ts';
+import { type FlatHeaders, headerOf, requestHeaders, responseHeaders, toFlat } from './headers.ts';
 import { writeWithPatience } from './patience.ts';
 import { switchProtocols } from './tunnel.ts';
 
@@ -17,13 +18,18 @@ export class HttpConnector implements Connector {
   /** The name for SNI. The certificate is not verified: only the address of an endpoint is known, not its name. */
   readonly #servername: string | undefined;
 
-  constructor({ address, port }: Endpoint, upstream: Upstream, connectTimeoutMs: number) {
+  constructor(
+    { address, port }: Endpoint,
+    upstream: Upstream,
+    { connectTimeoutMs, largeHead }: ConnectorOptions,
+  ) {
     const host = address.includes(':') ? `[${address}]` : address;
     this.#servername =
       upstream.protocol === 'https' ? `${upstream.service}.${upstream.namespace}.svc` : undefined;
     this.#connections = new Connections(`${upstream.protocol}://${host}:${port}`, {
       connections: null,
       pipelining: 1,
+      maxHeaderSize: MAX_RESPONSE_HEAD_BYTES[largeHead ? 'large' : 'usual'],
       connect: { timeout: connectTimeoutMs, rejectUnauthorized: false },
     });
   }
@@ -33,10 +39,10 @@ export class HttpConnector implements Connector {
       const relay = new Relay(exchange, call, resolve, reject);
       this.#connections.dispatch(
         {
-          path: exchange.target,
+          path: exchange.changed?.target ?? exchange.target,
           method: exchange.method,
           headers: requestHeaders(exchange),
-          body: call.body?.read(),
+          body: call.body?.read(call.sendTimeoutMs, (error) => relay.abort(error)),
           upgrade: exchange.upgrade?.protocol ?? null,
           headersTimeout: call.readTimeoutMs,
           bodyTimeout: call.readTimeoutMs,
@@ -80,6 +86,11 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error('the client closed the connection'));
   };
 
+  /** Ends the attempt. */
+  abort(error: Error): void {
+    this.#controller?.abort(error);
+  }
+
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
     if (this.#exchange.gone) this.#onClose();
@@ -90,7 +101,7 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#call.onHead();
     const headers = toFlat(controller.rawHeaders);
     switchProtocols(this.#exchange, server, {
-      headers: responseHeaders(headers),
+      headers: withCookie(this.#exchange, responseHeaders(headers, this.#exchange)),
       protocol: headerOf(headers, 'upgrade') ?? '',
       idleMs: this.#call.readTimeoutMs,
     }).then(this.#resolve);
@@ -99,7 +110,11 @@ class Relay implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Controller, status: number): void {
     if (status < 200) return;
     this.#call.onHead();
-    writeHead(this.#exchange, status, responseHeaders(toFlat(controller.rawHeaders)));
+    if (this.#call.retriesStatus(status)) {
+      controller.abort(new RetriedStatus(status));
+      return;
+    }
+    writeHead(this.#exchange, status, responseHeaders(toFlat(controller.rawHeaders), this.#exchange));
     this.#answering = true;
     // If the body arrived with the headers, both are sent together. Otherwise the headers do not wait for the body.
     process.nextTick(() => flushHead(this.#exchange));
@@ -129,7 +144,10 @@ class Relay implements Dispatcher.DispatchHandler {
   #fail(error: Error): void {
     this.#exchange.response.off('close', this.#onClose);
     if (error instanceof BodyTooLarge || error instanceof BodyTooSlow) this.#reject(error);
-    else this.#reject(new UpstreamFailure(kindOf(error, this.#sent), this.#sent, error));
+    else {
+      const status = error instanceof RetriedStatus ? error.status : undefined;
+      this.#reject(new UpstreamFailure(kindOf(error, this.#sent), this.#sent, error, status));
+    }
   }
 
   /**
@@ -140,8 +158,24 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 }
 
+const withCookie = ({ cookie }: Exchange, headers: FlatHeaders): FlatHeaders =>
+  cookie === undefined ? headers : [...headers, 'Set-Cookie', cookie];
+
+/** The endpoint has answered with a status after which another endpoint gets the request. */
+class RetriedStatus extends Error {
+  override readonly name = 'RetriedStatus';
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`the endpoint answered with status ${status}`);
+    this.status = status;
+  }
+}
+
+const TIMEOUTS = [errors.ConnectTimeoutError, errors.HeadersTimeoutError, SendTimeout];
+
 function kindOf(error: Error, sent: boolean): UpstreamFailure['kind'] {
-  if (error instanceof errors.ConnectTimeoutError || error instanceof errors.HeadersTimeoutError) {
+  if (TIMEOUTS.some((each) => error instanceof each)) {
     return 'timeout';
   }
   return sent ? 'broken' : 'connect';

@@ -12,3 +12,4 @@
  * endpoint, even if it was removed.
  */
 export { EmbeddedDriver } from './driver.ts';
+export { EmbeddedSections } from './sections.ts';

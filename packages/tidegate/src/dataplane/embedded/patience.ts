@@ -1,3 +1,4 @@
+import { throttleMs } from '../../ingress/policy/index.ts';
 import { CLIENT_STALL_MS } from '../limits.ts';
 import { breakOff } from './answer.ts';
 import type { Exchange } from './exchange.ts';
@@ -14,16 +15,42 @@ export interface Pausable {
 export function writeWithPatience(exchange: Exchange, chunk: Buffer, source: Pausable): void {
   const { response } = exchange;
   exchange.sentBytes += chunk.length;
-  if (write(exchange, chunk)) return;
-  source.pause();
-  const timer = setTimeout(() => breakOff(exchange), CLIENT_STALL_MS);
+  if (!write(exchange, chunk)) {
+    source.pause();
+    const timer = setTimeout(() => breakOff(exchange), CLIENT_STALL_MS);
+    const goOn = (): void => {
+      clearTimeout(timer);
+      response.off('drain', goOn);
+      response.off('close', goOn);
+      resumeInTime(exchange, source);
+    };
+    response.once('drain', goOn);
+    response.once('close', goOn);
+  } else if (waitOf(exchange) > 0) {
+    source.pause();
+    resumeInTime(exchange, source);
+  }
+}
+
+const waitOf = ({ matched, sentBytes, began }: Exchange): number => {
+  const throttle = matched?.action.policy?.throttle;
+  return throttle === undefined ? 0 : throttleMs(throttle, sentBytes, performance.now() - began);
+};
+
+/** Resumes a source that is paused, as soon as the limit of the route allows it or the client has left. */
+function resumeInTime(exchange: Exchange, source: Pausable): void {
+  const wait = exchange.gone ? 0 : waitOf(exchange);
+  if (wait <= 0) {
+    source.resume();
+    return;
+  }
+  const { response } = exchange;
   const goOn = (): void => {
     clearTimeout(timer);
-    response.off('drain', goOn);
     response.off('close', goOn);
     source.resume();
   };
-  response.once('drain', goOn);
+  const timer = setTimeout(goOn, wait);
   response.once('close', goOn);
 }
 

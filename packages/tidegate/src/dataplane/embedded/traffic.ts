@@ -43,6 +43,7 @@ export class Traffic {
     const seconds = (performance.now() - exchange.began) / 1000;
     this.#requests.inc({ ...labels, code: String(exchange.status) });
     this.#seconds.observe(labels, seconds);
+    if (exchange.matched?.action.policy?.unlogged) return;
     this.#log?.write(entryOf(exchange, { className: this.#className, seconds }));
   }
 

@@ -14,6 +14,8 @@ describe('answer.lua', () => {
         print = function(said) text = said end,
       }
       _G.ngx = setmetatable(stub, { __index = _G.ngx })
+      -- There is no request.
+      package.loaded["tidegate.context"] = { get = function() end }
       local answer = require "tidegate.answer"
       local sent = {}
       for i, status in ipairs(input.statuses) do

@@ -1,5 +1,6 @@
 import { EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
-import type { Certificate, Delta } from '../../ingress/model.ts';
+import type { Certificate, Credentials, Delta } from '../../ingress/model.ts';
+import { hostOfKey, prefixOfKey } from '../section-keys.ts';
 import type { Dictionary } from './config.ts';
 import { hostText } from './host-text.ts';
 
@@ -27,10 +28,16 @@ export function changesOf(before: RouteTable, after: RouteTable, delta: Delta): 
     after.certificates,
     whole ? undefined : touched(delta.certificates, 'host'),
   );
+  const credentials = changed(
+    before.credentials,
+    after.credentials,
+    whole ? undefined : touched(delta.credentials ?? { set: [], remove: [] }, 'id'),
+  );
   const [set, gone] = partition(toChanges('upstreams', upstreams, JSON.stringify));
   return [
     ...set,
     ...toChanges('certificates', certificates, certificateText),
+    ...toChanges('credentials', credentials, credentialsText),
     ...toChanges('hosts', hosts, hostText),
     ...gone,
   ];
@@ -51,17 +58,18 @@ const NOTHING: Delta = {
 /** Undoes changes of which some were written. Deletions come first, because they free memory. */
 export function inverseOf(
   changes: readonly Change[],
-  { hosts, upstreams, certificates }: RouteTable,
+  { hosts, upstreams, certificates, credentials }: RouteTable,
 ): Change[] {
   const before = {
     hosts: (key: string) => textOf(hosts.get(key), hostText),
     upstreams: (key: string) => textOf(upstreams.get(key), JSON.stringify),
     certificates: (key: string) => textOf(certificates.get(key), certificateText),
+    credentials: (key: string) => textOf(credentials.get(key), credentialsText),
   };
   const back = changes.map(({ dictionary, key }) => ({
     dictionary,
     key,
-    value: before[dictionary](key === ANY ? '' : key),
+    value: before[dictionary](tableKey(key)),
   }));
   const [set, gone] = partition(back);
   return [...gone, ...set];
@@ -104,17 +112,22 @@ const toChanges = <V>(
 ): Change[] =>
   values.map(([key, value]) => ({
     dictionary,
-    key: key === '' ? ANY : key,
+    key: dictionary === 'upstreams' ? key : dictionaryKey(key),
     value: textOf(value, encode),
   }));
 
 /** The key for all hosts: a shared dictionary cannot have an empty key. */
 const ANY = '*';
 
+const dictionaryKey = (key: string): string => (hostOfKey(key) === '' ? `${key}${ANY}` : key);
+const tableKey = (key: string): string => (hostOfKey(key) === ANY ? prefixOfKey(key) : key);
+
 const textOf = <V>(value: V | undefined, encode: (value: V) => string): string | undefined =>
   value === undefined ? undefined : encode(value);
 
 const certificateText = ({ certificate, key }: Certificate): string => JSON.stringify({ certificate, key });
+
+const credentialsText = ({ users }: Credentials): string => JSON.stringify({ users });
 
 const partition = (changes: Change[]): [Change[], Change[]] => [
   changes.filter(({ value }) => value !== undefined),

@@ -1,5 +1,8 @@
 /** The parts of the configuration that proxy requests. */
-import { PROXY_HEADERS } from '../client-headers.ts';
+
+import { PROXY_HEADERS } from '../../ingress/client-headers.ts';
+import { RETRIED_STATUSES } from '../../ingress/policy/index.ts';
+import { MAX_RESPONSE_HEAD_BYTES } from '../limits.ts';
 
 /**
  * Idle connections are closed before common servers close them (Node.js: after 5 s). If the endpoint closed first, a
@@ -25,13 +28,13 @@ export const NGINX_UPSTREAM_BLOCKS = ['http', 'https', 'grpc']
   )
   .join('\n');
 
-/** One location block. `lua` runs in the access phase, before the request is proxied. */
+/** One location block. `host` is what endpoints get as Host. `lua` runs in the access phase, before the request is proxied. */
 export function location(
   name: string,
   lua: string | undefined,
-  { pass, more = '' }: { pass: string; more?: string },
+  { pass, more = '', host = '$tidegate_host' }: { pass: string; more?: string; host?: string },
 ): string {
-  const kind = pass.startsWith('grpc') ? GRPC : PROXY;
+  const kind = pass.startsWith('grpc') ? grpc(host) : proxy(host);
   const lines = [lua === undefined ? '' : `access_by_lua_block { ${lua} }`, ...kind, more, pass];
   const text = lines.filter((line) => line !== '').map((line) => `      ${line}`);
   return [`    location ${name} {`, ...text, '    }'].join('\n');
@@ -70,15 +73,15 @@ const CONNECTION = {
 };
 
 /** Without it nginx would send the name of its upstream block. Pseudo-headers come first, so this wins over Host. */
-const AUTHORITY = { ':authority': '$tidegate_host', Host: '""' };
+const authority = (host: string) => ({ ':authority': host, Host: '""' });
 
-const PROXY = [
-  ...headers('proxy_set_header', { Host: '$tidegate_host', ...HEADERS, ...DISCARDED, ...CONNECTION }),
+export const proxy = (host: string): string[] => [
+  ...headers('proxy_set_header', { Host: host, ...HEADERS, ...DISCARDED, ...CONNECTION }),
   'proxy_http_version 1.1;',
   // No buffering: bytes are forwarded in both directions as they arrive.
   'proxy_request_buffering off;',
   'proxy_buffering off;',
-  'proxy_buffer_size 16k;',
+  `proxy_buffer_size ${MAX_RESPONSE_HEAD_BYTES.usual};`,
   'proxy_buffers 8 16k;',
   'proxy_redirect off;',
   // nginx discards the trailers themselves.
@@ -90,7 +93,31 @@ const PROXY = [
   'proxy_ssl_protocols TLSv1.2 TLSv1.3;',
 ];
 
-const GRPC = [
-  ...headers('grpc_set_header', { ...AUTHORITY, ...HEADERS }),
+const grpc = (host: string): string[] => [
+  ...headers('grpc_set_header', { ...authority(host), ...HEADERS }),
   'grpc_next_upstream error timeout;',
 ];
+
+/** Without buffering, nginx uses the first buffer only, but checks the sizes of all. */
+const LARGE_HEADS = `proxy_buffer_size ${MAX_RESPONSE_HEAD_BYTES.large}; proxy_buffers 4 ${MAX_RESPONSE_HEAD_BYTES.large};`;
+
+/**
+ * One location for each set of statuses after which another endpoint is tried, since nginx accepts no variables there. They
+ * inherit everything else: a location costs a few kilobytes. `decode.lua` has the names.
+ */
+export function ownLocations(pass: string): string {
+  const sets = Array.from({ length: 2 ** RETRIED_STATUSES.length }, (_, number) => number);
+  const variants = sets.flatMap((number) => [
+    { name: `@own${number}`, number, more: '' },
+    { name: `@own${number}any`, number, more: ' non_idempotent' },
+  ]);
+  return variants
+    .map(({ name, number, more }) => {
+      const statuses = RETRIED_STATUSES.filter((_, at) => number & (2 ** at)).map(
+        (status) => ` http_${status}`,
+      );
+      const next = `proxy_next_upstream error timeout${statuses.join('')}${more};`;
+      return `    location ${name} { ${next} ${LARGE_HEADS} ${pass} }`;
+    })
+    .join('\n');
+}

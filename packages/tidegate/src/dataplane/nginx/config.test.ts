@@ -3,6 +3,7 @@ import { type ConfigInputs, nginxConfig } from './config.ts';
 
 const INPUTS: ConfigInputs = {
   modules: ['/m/lua.so'],
+  hasHttp2Directive: false,
   lua: '/lua',
   runtime: '/run/x',
   defaultCertificate: '/state/default.pem',
@@ -12,11 +13,12 @@ const INPUTS: ConfigInputs = {
   workers: 2,
   className: 'gold',
   identity: undefined,
+  sections: 0,
   instance: '0123456789abcdef',
   connectTimeoutMs: 1,
   readTimeoutMs: 2,
   maxBodyBytes: 3,
-  memory: { hosts: 4, upstreams: 5, certificates: 6 },
+  memory: { hosts: 4, upstreams: 5, certificates: 6, credentials: 7 },
   accessLog: '/var/log/access.log',
   initialTable: '/run/x/initial-table',
 };
@@ -25,6 +27,11 @@ describe('nginxConfig', () => {
   it('listens on the given address and ports', () => {
     expect(nginxConfig(INPUTS)).toContain('listen 0.0.0.0:443 ssl http2;');
     expect(nginxConfig({ ...INPUTS, address: '::' })).toContain('listen [::]:80 ipv6only=off;');
+  });
+
+  it('enables HTTP/2 as the version of nginx wants it', () => {
+    const config = nginxConfig({ ...INPUTS, hasHttp2Directive: true });
+    expect(config).toMatch(/listen 0\.0\.0\.0:443 ssl;\n +http2 on;/);
   });
 
   it.each(['/tmp/a"b', '/tmp/$x', '/tmp/a;b', '/tmp/{', '/tmp/a\nb', '/tmp/a\\'])(

@@ -1,3 +1,4 @@
+import { sectionPorts } from '../../api/index.ts';
 import type { AccessLogEntry } from '../access-log.ts';
 import { identityHost } from '../answers.ts';
 import {
@@ -6,19 +7,24 @@ import {
   CLIENT_STALL_MS,
   MAX_HEAD_BYTES,
   MAX_LINE_BYTES,
+  MAX_MIRRORED,
 } from '../limits.ts';
-import { location, NGINX_UPSTREAM_BLOCKS } from './config-locations.ts';
+import { location, NGINX_UPSTREAM_BLOCKS, ownLocations, proxy } from './config-locations.ts';
 import { luaSettings } from './lua-settings.ts';
 
 /** Everything that the configuration depends on. All of it comes from the agent, nothing from objects of tenants. */
 export interface ConfigInputs {
   modules: readonly string[];
+  /** Whether HTTP/2 is a directive of its own. Older versions have it as a parameter of `listen`, newer ones warn about that. */
+  hasHttp2Directive: boolean;
   lua: string;
   runtime: string;
   defaultCertificate: string;
   address: string;
   httpPort: number;
   httpsPort: number;
+  /** How many sections the table has, each with ports of its own. Zero: a table of one router. */
+  sections: number;
   workers: number;
   className: string;
   /** Proves which router this is, see `identityHost`. */
@@ -36,7 +42,7 @@ export interface ConfigInputs {
 }
 
 /** The shared dictionaries that hold the route table. */
-export type Dictionary = 'hosts' | 'upstreams' | 'certificates';
+export type Dictionary = 'hosts' | 'upstreams' | 'certificates' | 'credentials';
 
 export const CONTROL_SOCKET = 'control/socket';
 export const PID_FILE = 'nginx.pid';
@@ -73,6 +79,14 @@ http {
   lua_shared_dict tidegate_hosts ${memory.hosts};
   lua_shared_dict tidegate_upstreams ${memory.upstreams};
   lua_shared_dict tidegate_certificates ${memory.certificates};
+  lua_shared_dict tidegate_credentials ${memory.credentials};
+  lua_shared_dict tidegate_limits 32m;
+  lua_shared_dict tidegate_auth 16m;
+  # For servers that authenticate clients. Lua logs what matters.
+  lua_socket_log_errors off;
+  # For copies of requests.
+  lua_max_running_timers ${MAX_MIRRORED};
+  lua_ssl_protocols TLSv1.2 TLSv1.3;
   lua_shared_dict tidegate_metrics 32m;
   lua_shared_dict tidegate_state 1m;
   init_by_lua_block {
@@ -125,6 +139,11 @@ ${timeouts(inputs)}
     default $http_host;
     "" $server_addr;
   }
+  # The host that a policy sets for endpoints, or else that of the client.
+  map $tidegate_vhost $tidegate_sent_host {
+    default $tidegate_vhost;
+    "" $tidegate_host;
+  }
   # Unique without $request_id, which would read random bytes for each request.
   map $http_x_request_id $tidegate_request_id {
     default "${inputs.instance}-$connection-$connection_requests";
@@ -136,18 +155,14 @@ ${NGINX_UPSTREAM_BLOCKS}
 
   server {
     listen ${listen(inputs.address, inputs.httpPort)};
-${locations('false')}
+${locations('false', noSection(inputs, ', '))}
   }
 ${identityServer(inputs)}  server {
-    listen ${listen(inputs.address, inputs.httpsPort)} ssl http2;
-    ssl_certificate ${quoted(inputs.defaultCertificate)};
-    ssl_certificate_key ${quoted(inputs.defaultCertificate)};
-    ssl_protocols TLSv1.2 TLSv1.3;
-    ssl_session_cache shared:tidegate:10m;
-    ssl_certificate_by_lua_block { tidegate.certificate() }
-${locations('true')}
+${secure(inputs, `${inputs.httpsPort}`)}
+    ssl_certificate_by_lua_block { tidegate.certificate(${noSection(inputs)}) }
+${locations('true', noSection(inputs, ', '))}
   }
-  server {
+${sectionServers(inputs)}  server {
     listen ${quoted(`unix:${runtime}/${CONTROL_SOCKET}`)};
     access_log off;
     client_body_buffer_size 32m;
@@ -157,6 +172,32 @@ ${locations('true')}
     location = /metrics { content_by_lua_block { tidegate.metrics.print() } }
   }
 }
+`;
+}
+
+const secure = (inputs: ConfigInputs, ports: string): string =>
+  `    listen ${listen(inputs.address, ports)} ssl${inputs.hasHttp2Directive ? ';\n    http2 on' : ' http2'};
+    ssl_certificate ${quoted(inputs.defaultCertificate)};
+    ssl_certificate_key ${quoted(inputs.defaultCertificate)};
+    ssl_protocols TLSv1.2 TLSv1.3;
+    ssl_session_cache shared:tidegate:10m;`;
+
+/** Sections begin with 1. On the ports of no section, requests find nothing: not even a host whose name begins with a section. */
+const noSection = ({ sections }: ConfigInputs, before = ''): string => (sections === 0 ? '' : `${before}0`);
+
+/** The ports of all sections are open from the start, because nginx never reloads. Lua knows the section by the port. */
+function sectionServers(inputs: ConfigInputs): string {
+  if (inputs.sections === 0) return '';
+  const [first, last] = [sectionPorts(1), sectionPorts(inputs.sections)];
+  return `  server {
+    listen ${listen(inputs.address, `${first.http}-${last.http}`)};
+${locations('false', ', tonumber(ngx.var.server_port)')}
+  }
+  server {
+${secure(inputs, `${first.https}-${last.https}`)}
+    ssl_certificate_by_lua_block { tidegate.certificate(require("ngx.ssl").server_port()) }
+${locations('true', ', tonumber(ngx.var.server_port)')}
+  }
 `;
 }
 
@@ -175,32 +216,55 @@ function identityServer({ address, httpPort, identity }: ConfigInputs): string {
 `;
 }
 
+const GRPC_PASS = 'grpc_pass grpc://tidegate_grpc;';
+
+/**
+ * For requests that a policy has changed. Lua sets the variables. If there is no other target, nginx sends the path of the
+ * client. Requests without policies use other locations, so these variables cost them nothing.
+ */
+const PASS_CHANGED = 'proxy_pass $tidegate_protocol://tidegate_$tidegate_protocol$tidegate_target;';
+const RESPOND = 'header_filter_by_lua_block { tidegate.respond() }';
+const CHANGED_HEADERS = `proxy_set_header X-Forwarded-Prefix $tidegate_prefix; ${RESPOND}`;
+
 /** A request starts in the first location. The Lua code there may continue it in one of the others. */
-function locations(secure: 'true' | 'false'): string {
+function locations(secure: 'true' | 'false', port = ''): string {
   const measured = BODY_SIZES.map((size, index) =>
     location(`@measured${index + 1}`, 'tidegate.body.measured()', {
-      pass: 'proxy_pass $tidegate_protocol://tidegate_$tidegate_protocol;',
-      more: `client_max_body_size ${size};`,
+      pass: PASS_CHANGED,
+      more: `client_max_body_size ${size}; ${CHANGED_HEADERS}`,
+      host: '$tidegate_sent_host',
     }),
   );
   return `    log_by_lua_block { tidegate.ended() }
+    # nginx reads it only if Lua has set the variable $limit_rate.
+    limit_rate_after $tidegate_rate_after;
     error_page 405 408 413 500 501 502 503 504 @failed;
     error_page 400 414 505 "${UNREADABLE}";
     error_page 494 "${TOO_LARGE}";
-${location('/', `tidegate.serve(${secure})`, { pass: 'proxy_pass http://tidegate_http;' })}
+${location('/', `tidegate.serve(${secure}${port})`, { pass: 'proxy_pass http://tidegate_http;' })}
 ${location('@https', undefined, { pass: 'proxy_pass https://tidegate_https;' })}
-${location('@grpc', undefined, { pass: 'grpc_pass grpc://tidegate_grpc;' })}
+${location('@grpc', undefined, { pass: GRPC_PASS })}
+${location('@changed', undefined, { pass: PASS_CHANGED, more: CHANGED_HEADERS, host: '$tidegate_sent_host' })}
+${location('@grpc_changed', undefined, { pass: GRPC_PASS, more: CHANGED_HEADERS.replace('proxy', 'grpc'), host: '$tidegate_sent_host' })}
 ${measured.join('\n')}
+    # For the locations below, which have nothing of their own.
+${[...proxy('$tidegate_sent_host'), 'proxy_set_header X-Forwarded-Prefix $tidegate_prefix;'].map((line) => `    ${line}`).join('\n')}
+${ownLocations(`${RESPOND} ${PASS_CHANGED}`)}
     location @failed {
-      content_by_lua_block { tidegate.answer(ngx.status) }
+      content_by_lua_block { tidegate.failed() }
     }
     location = "${UNREADABLE}" {
       internal;
       # nginx requires that variables are declared in some location. Here it costs other requests nothing; Lua sets them.
       set $tidegate_protocol "";
+      set $tidegate_target "";
+      set $tidegate_prefix "";
       set $tidegate_ingress "";
       set $tidegate_service "";
       set $tidegate_refusal "";
+      set $tidegate_rate_after "";
+      set $tidegate_vhost "";
+      set $tidegate_unlogged "";
       content_by_lua_block { tidegate.answer((ngx.status == 414 or ngx.status == 505) and ngx.status or 400) }
     }
     location = "${TOO_LARGE}" {
@@ -254,10 +318,15 @@ function accessLog({ accessLog: path, className }: ConfigInputs): string {
   };
   const fields = Object.entries(values).map(([name, value]) => `"${name}":${value}`);
   return `  log_format tidegate escape=json '{${fields.join()}}';
-  access_log ${quoted(path)} tidegate;`;
+  # Lua sets the variable for paths without a log.
+  map $tidegate_unlogged $tidegate_logged {
+    default 0;
+    "" 1;
+  }
+  access_log ${quoted(path)} tidegate if=$tidegate_logged;`;
 }
 
-const listen = (address: string, port: number): string =>
+const listen = (address: string, port: number | string): string =>
   address.includes(':') ? `[${address}]:${port} ipv6only=off` : `${address}:${port}`;
 
 /** The paths are ours, but nginx would still interpret quotes and variables in them. */

@@ -10,6 +10,8 @@ export interface NginxBinary {
   path: string;
   /** The modules to load, in this order. */
   modules: readonly string[];
+  /** Whether HTTP/2 is a directive of its own: since 1.25.1. */
+  hasHttp2Directive: boolean;
 }
 
 /** `missing` is a sentence with the reason and what to do; `reason` is the reason alone. */
@@ -39,10 +41,24 @@ export async function findNginx(places: readonly string[] = PLACES): Promise<Ngi
     return missing(`${path} cannot be run (${(error as Error).message.split('\n')[0]})`);
   }
   const folder = /--modules-path=(\S+)/.exec(stderr)?.[1] ?? '/usr/lib/nginx/modules';
-  const nginx = { path, modules: MODULES.map((name) => join(folder, name)) };
+  const nginx = {
+    path,
+    modules: MODULES.map((name) => join(folder, name)),
+    hasHttp2Directive: isAtLeast(/nginx version: \S+?\/([\d.]+)/.exec(stderr)?.[1] ?? '', [1, 25, 1]),
+  };
   if (!nginx.modules.every((module) => existsSync(module))) return missing('nginx has no Lua module');
   const wrong = await tryLua(nginx);
   return wrong ?? { nginx };
+}
+
+/** Compares version numbers part by part. */
+export function isAtLeast(version: string, wanted: readonly number[]): boolean {
+  const parts = version.split('.').map(Number);
+  for (const [index, part] of wanted.entries()) {
+    const found = parts[index] ?? 0;
+    if (found !== part) return found > part;
+  }
+  return true;
 }
 
 const missing = (reason: string): Missing => ({

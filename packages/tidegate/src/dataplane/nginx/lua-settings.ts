@@ -1,11 +1,26 @@
-import { ANSWER_HEADERS, ANSWER_TEXTS } from '../answers.ts';
-import { PROXY_HEADER_PREFIXES, PROXY_HEADERS } from '../client-headers.ts';
+import { PROXY_HEADER_PREFIXES, PROXY_HEADERS } from '../../ingress/client-headers.ts';
+import {
+  CPU_SHARE,
+  MOST_CPU_MS,
+  MOST_CREDENTIALS_BYTES,
+  MOST_REMEMBERED,
+  MOST_TENANT_CPU_MS,
+  SAVED_PART,
+  TENANT_CPU_SHARE,
+} from '../../ingress/passwords/index.ts';
+import { MOST_KEPT_SECONDS, RETRIED_STATUSES } from '../../ingress/policy/index.ts';
+import { ANSWER_HEADERS, ANSWER_TEXTS, COOKIE_STATUSES } from '../answers.ts';
 import {
   ENDPOINT_BACKOFF_MS,
+  EWMA_DECAY_MS,
+  FIRST_CONNECT_MS,
   MAX_CONNECTION_BYTES,
   MAX_HEAD_BYTES,
   MAX_HEADERS,
+  MAX_KEPT_BODY_BYTES,
   MAX_LINE_BYTES,
+  MAX_MIRRORED_BODY_BYTES,
+  MAX_RESPONSE_HEAD_BYTES,
   MAX_TRIES,
   METHODS,
 } from '../limits.ts';
@@ -45,6 +60,9 @@ export function luaSettings(options: LuaOptions): string {
     initial_table: options.initialTable,
     answer_texts: ANSWER_TEXTS,
     answer_headers: ANSWER_HEADERS,
+    cookie_statuses: Object.fromEntries([...COOKIE_STATUSES].map((status) => [status, true])),
+    max_answer_head_bytes: MAX_RESPONSE_HEAD_BYTES.usual,
+    max_kept_auth_seconds: MOST_KEPT_SECONDS,
     max_line_bytes: MAX_LINE_BYTES,
     max_head_bytes: MAX_HEAD_BYTES,
     max_headers: MAX_HEADERS,
@@ -52,8 +70,20 @@ export function luaSettings(options: LuaOptions): string {
     methods: Object.fromEntries([...METHODS].map((method) => [method, true])),
     proxy_headers: Object.fromEntries([...PROXY_HEADERS].map((name) => [name, true])),
     proxy_header_prefixes: PROXY_HEADER_PREFIXES,
+    max_credentials_bytes: MOST_CREDENTIALS_BYTES,
+    max_remembered_passwords: MOST_REMEMBERED,
+    password_cpu_share: CPU_SHARE,
+    max_password_cpu_seconds: MOST_CPU_MS / 1000,
+    tenant_password_cpu_share: TENANT_CPU_SHARE,
+    max_tenant_password_cpu_seconds: MOST_TENANT_CPU_MS / 1000,
+    saved_password_cpu_part: SAVED_PART,
     max_tries: MAX_TRIES,
+    max_mirrored_body_bytes: MAX_MIRRORED_BODY_BYTES,
+    max_kept_body_bytes: MAX_KEPT_BODY_BYTES,
+    retried_statuses: RETRIED_STATUSES,
+    first_connect_seconds: FIRST_CONNECT_MS / 1000,
     first_backoff_seconds: ENDPOINT_BACKOFF_MS.first / 1000,
+    ewma_decay_seconds: EWMA_DECAY_MS / 1000,
     max_backoff_seconds: ENDPOINT_BACKOFF_MS.max / 1000,
     duration_buckets_ms: DURATION_BUCKETS_MS,
     max_series: MAX_SERIES,

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
 import { connect } from 'node:http2';
@@ -6,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sectionPorts } from '../../api/index.ts';
 import type { Delta, HostRoutes, Upstream } from '../../ingress/model.ts';
 import { TestAuthority } from '../../ingress/testing/certificates.ts';
 import { CapacityError, type Listening, NeedsFullState } from '../driver.ts';
@@ -147,13 +149,99 @@ describe('nginx', () => {
     await expect(change({})).rejects.toThrow(NeedsFullState);
   });
 
+  const many = (namespace: string, count: number): HostRoutes[] =>
+    Array.from({ length: count }, (_, i) => ({
+      ...host(`h${i}.${namespace}.io`, ...Array.from({ length: 40 }, (_, at) => `/${at}`)),
+      namespace,
+    }));
+
+  it('closes hosts of the namespace that fills the memory, and applies all other changes', async () => {
+    await start({ memory: { hosts: 256 * 1024 } });
+    await change({ hosts: set(host('a.io', '/'), host('b.io', '/old')), upstreams: set(upstream()) });
+    await change({ hosts: { set: [host('b.io', '/new'), ...many('evil', 100)], remove: ['a.io'] } });
+    expect([await ask('b.io', '/old'), await ask('b.io', '/new')]).toEqual([404, 200]);
+    expect(await ask('a.io')).toBe(404);
+    expect(await ask('h0.evil.io', '/1')).toBe(200);
+    expect(await ask('h99.evil.io', '/1')).toBe(503);
+    expect(driver.health()).toMatchObject({
+      ready: true,
+      warnings: [expect.stringMatching(/The memory of nginx is full.*[0-9]+ hosts \(h[0-9]+\.evil\.io, /)],
+    });
+    await change({ hosts: set(host('c.io', '/')) });
+    expect(await ask('c.io')).toBe(200);
+    const gone = many('evil', 100).map((each) => each.host);
+    await change({ hosts: { set: [], remove: gone.slice(0, 95) } });
+    expect(await ask('h99.evil.io', '/1')).toBe(200);
+    expect(driver.health().warnings).toBeUndefined();
+  });
+
+  it('closes paths whose users do not fit, and no others', async () => {
+    await start({ memory: { credentials: 512 * 1024 } });
+    const withUsers = (name: string, namespace: string): HostRoutes => {
+      const { routes, ...rest } = host(name, '/');
+      const policy = { basic: { credentials: `${namespace}/${name}`, realm: 'r' } };
+      return {
+        ...rest,
+        namespace,
+        routes: routes.map((route) => ({ ...route, action: { ...route.action, policy } })),
+      };
+    };
+    const hash = '{SHA}dIdTy8nGNNtl+hZJ2NYzvOB7CZ8=';
+    const users = (count: number): Record<string, string> =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`user${at}`, hash]));
+    const evil = Array.from({ length: 12 }, (_, at) => `e${at}.io`);
+    await change({
+      hosts: set(withUsers('good.io', 'good'), ...evil.map((name) => withUsers(name, 'evil'))),
+      upstreams: set(upstream()),
+      credentials: set(...evil.map((name) => ({ id: `evil/${name}`, users: users(1_000) })), {
+        id: 'good/good.io',
+        users: users(500),
+      }),
+    });
+    expect(await ask('good.io')).toBe(401);
+    const answers = await Promise.all(evil.map((name) => ask(name)));
+    expect(new Set(answers)).toEqual(new Set([401, 503]));
+    expect(driver.unserved()).toEqual(
+      evil.flatMap((name, at) => (answers[at] === 503 ? [{ kind: 'credentials', key: `evil/${name}` }] : [])),
+    );
+    await change({ hosts: set(host('c.io', '/')) });
+    expect(await ask('c.io')).toBe(200);
+  });
+
+  it('finds no host of a section on the ports of no section', async () => {
+    // The ports of sections are fixed.
+    const address = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`;
+    await start({ address, sections: 1 });
+    await change({ hosts: set(host('1:a.io', '/'), host('1:#')), upstreams: set(upstream()) });
+    const at = (port: number, name: string): Promise<number> =>
+      new Promise((resolve, reject) => {
+        request({ host: address, port, headers: { host: name }, agent: false }, (response) => {
+          response.resume().on('end', () => resolve(response.statusCode ?? 0));
+        })
+          .on('error', reject)
+          .end();
+      });
+    expect(await at(sectionPorts(1).http, 'a.io')).toBe(200);
+    // The first request would fill the cache of the worker.
+    for (let repeat = 0; repeat < 5; repeat++)
+      expect([await at(ports.http, '1:a.io'), await at(ports.http, 'a.io')]).toEqual([400, 503]);
+  });
+
+  it('closes a host that is too large by itself', async () => {
+    await start({ memory: { hosts: 512 * 1024 } });
+    const large = host('large.io', ...Array.from({ length: 5_000 }, (_, at) => `/${'x'.repeat(90)}${at}`));
+    await change({ hosts: set(large, host('a.io', '/')), upstreams: set(upstream()) });
+    expect([await ask('a.io'), await ask('large.io')]).toEqual([200, 503]);
+  });
+
+  /** More hosts than fit, even if all of them are closed. */
+  const tooMany = (): HostRoutes[] => Array.from({ length: 2_000 }, (_, i) => host(`h${i}.io`, '/1'));
+
   it('rejects a change that does not fit, and keeps serving', async () => {
     await start({ memory: { hosts: 256 * 1024 } });
-    const paths = Array.from({ length: 40 }, (_, i) => `/${i}`);
     await change({ hosts: set(host('a.io', '/'), host('b.io', '/old')), upstreams: set(upstream()) });
-    const tooMany = Array.from({ length: 100 }, (_, i) => host(`h${i}.io`, ...paths));
     await expect(
-      change({ hosts: { set: [host('b.io', '/new'), ...tooMany], remove: ['a.io'] } }),
+      change({ hosts: { set: [host('b.io', '/new'), ...tooMany()], remove: ['a.io'] } }),
     ).rejects.toThrow(CapacityError);
     expect(await ask('a.io')).toBe(200);
     expect([await ask('b.io', '/old'), await ask('b.io', '/new')]).toEqual([200, 404]);
@@ -164,15 +252,25 @@ describe('nginx', () => {
 
   it('does not start with a table that does not fit, and starts without it', async () => {
     driver = make({ memory: { hosts: 256 * 1024 } });
-    const paths = Array.from({ length: 40 }, (_, i) => `/${i}`);
-    const hosts = Array.from({ length: 100 }, (_, i) => host(`h${i}.io`, ...paths));
-    const first = { from: 0, to: 1, hosts: set(...hosts), upstreams: set(upstream()), certificates: NONE };
+    const hosts = set(...tooMany());
+    const first = { from: 0, to: 1, hosts, upstreams: set(upstream()), certificates: NONE };
     await expect(driver.start(first)).rejects.toThrow(CapacityError);
     ports = await driver.start();
     expect(driver.health().ready).toBe(false);
     expect(await ask('h0.io', '/1')).toBe(503);
     await change({ hosts: set(host('a.io', '/')), upstreams: set(upstream()) });
     expect(await ask('a.io')).toBe(200);
+  });
+
+  it('starts with what fits of a table', async () => {
+    driver = make({ memory: { hosts: 256 * 1024 } });
+    const hosts = [...many('evil', 100), host('a.io', '/')];
+    const first = { from: 0, to: 1, hosts: set(...hosts), upstreams: set(upstream()), certificates: NONE };
+    ports = await driver.start(first);
+    expect(driver.health().ready).toBe(true);
+    expect([await ask('a.io'), await ask('h0.evil.io', '/1'), await ask('h99.evil.io', '/1')]).toEqual([
+      200, 200, 503,
+    ]);
   });
 
   it('deletes the file with the private keys of the initial table', async () => {

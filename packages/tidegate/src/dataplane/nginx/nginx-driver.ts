@@ -1,10 +1,15 @@
 import { type Logger, Serial } from '@tidegate/kube';
 import { applyDelta, DeltaGapError, EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
 import type { Delta } from '../../ingress/model.ts';
-import { CapacityError, type Driver, type Listening, NeedsFullState } from '../driver.ts';
+import { CapacityError, type Driver, type Listening, NeedsFullState, type Unserved } from '../driver.ts';
 import { type Change, changesOf, changesOfAll, inverseOf } from './changes.ts';
-import { Nginx, type NginxOptions } from './nginx.ts';
+import { Fit, type Withheld, without } from './fit.ts';
+import { MEMORY, Nginx, type NginxOptions } from './nginx.ts';
+import { splitPortion } from './shared-rules.ts';
 import { trafficMetrics } from './traffic.ts';
+
+/** How much of the memory is used. Free space may be in parts that are too small, so less is tried if a change does not fit. */
+const PARTS = [0.85, 0.7, 0.5];
 
 /** Delay between attempts to start a replacement. The first attempt is immediate. */
 const RESTART_MS = 1000;
@@ -21,6 +26,10 @@ export class NginxDriver implements Driver {
   readonly #serial = new Serial();
   /** The last table that nginx has acknowledged. It changes only after a write has succeeded. */
   #table: RouteTable = EMPTY_TABLE;
+  /** The table with what does not fit into the memory of nginx. */
+  #wanted: RouteTable = EMPTY_TABLE;
+  readonly #fit: Fit;
+  #withheld: Withheld = new Map();
   #nginx: Nginx | undefined;
   #restart: NodeJS.Timeout | undefined;
   /** Why no nginx is running, for health and for errors. */
@@ -30,13 +39,13 @@ export class NginxDriver implements Driver {
   constructor(options: NginxOptions, { log }: { log: Logger }) {
     this.#options = options;
     this.#log = log;
+    this.#fit = new Fit({ ...MEMORY, ...options.memory });
   }
 
   start(first?: Delta): Promise<Listening> {
     return this.#serial.run(async () => {
-      const table = first === undefined ? this.#table : this.#next(first);
-      const { listening } = await this.#launch(table);
-      this.#table = table;
+      const write = async (table: RouteTable): Promise<Listening> => (await this.#launch(table)).listening;
+      const listening = first === undefined ? await write(this.#table) : await this.#fitted(first, write);
       // A replacement must listen on the same ports.
       this.#options = { ...this.#options, httpPort: listening.http, httpsPort: listening.https };
       return listening;
@@ -44,11 +53,46 @@ export class NginxDriver implements Driver {
   }
 
   apply(delta: Delta): Promise<void> {
-    return this.#serial.run(async () => {
-      const after = this.#next(delta);
-      await this.#write(changesOf(this.#table, after, delta), after);
-      this.#table = after;
-    });
+    return this.#serial.run(() =>
+      this.#fitted(delta, (after, isOther) =>
+        // If entries are withheld, others than those of the delta may have changed.
+        this.#write(changesOf(this.#table, after, isOther ? { ...delta, from: 0 } : delta), after),
+      ),
+    );
+  }
+
+  /** Writes what fits of the table after the delta. Throws CapacityError if that fails nevertheless. */
+  async #fitted<T>(delta: Delta, write: (after: RouteTable, isOther: boolean) => Promise<T>): Promise<T> {
+    const wanted = this.#next(delta);
+    this.#fit.note(wanted, delta);
+    try {
+      for (const [at, part] of PARTS.entries()) {
+        const withheld = this.#fit.withheld(part);
+        const table = without(wanted, withheld);
+        try {
+          const result = await write(table, withheld.size > 0 || this.#withheld.size > 0);
+          this.#wanted = wanted;
+          this.#table = table;
+          this.#report(withheld);
+          return result;
+        } catch (error) {
+          if (!(error instanceof CapacityError) || at === PARTS.length - 1) throw error;
+        }
+      }
+      throw new CapacityError('the memory of nginx is full');
+    } catch (error) {
+      this.#fit.reset(this.#wanted);
+      throw error;
+    }
+  }
+
+  #report(withheld: Withheld): void {
+    const before = reportOf(this.#withheld);
+    this.#withheld = withheld;
+    const after = reportOf(withheld);
+    if (after === before) return;
+    if (after === undefined) this.#log.info({}, 'the memory of nginx has room for all routes again');
+    else this.#log.warn({}, after);
   }
 
   /** The processes of nginx. They stay the same whatever is applied, because nginx never reloads. */
@@ -58,12 +102,22 @@ export class NginxDriver implements Driver {
     return { master: nginx.pid ?? 0, workers };
   }
 
-  health(): { ready: boolean; reasons: string[] } {
+  health(): ReturnType<Driver['health']> {
     const reasons: string[] = [];
     if (this.#closing) reasons.push('nginx accepts no new connections');
     else if (this.#nginx === undefined) reasons.push(this.#notRunning);
     if (this.#table.generation === 0) reasons.push('no routes have been received yet');
-    return { ready: reasons.length === 0, reasons };
+    const warning = reportOf(this.#withheld);
+    return { ready: reasons.length === 0, reasons, ...(warning !== undefined && { warnings: [warning] }) };
+  }
+
+  unserved(): Unserved[] {
+    return [...this.#withheld].flatMap(([kind, keys]) =>
+      [...keys].map((key) => {
+        const { host, namespace } = splitPortion(key) ?? {};
+        return namespace === undefined ? { kind, key } : { kind, key: `${host}`, namespace };
+      }),
+    );
   }
 
   async metrics(): Promise<string> {
@@ -92,7 +146,7 @@ export class NginxDriver implements Driver {
 
   #next(delta: Delta): RouteTable {
     try {
-      return applyDelta(this.#table, delta);
+      return applyDelta(this.#wanted, delta);
     } catch (error) {
       if (error instanceof DeltaGapError) throw new NeedsFullState(error.message, { cause: error });
       throw error;
@@ -175,4 +229,21 @@ export class NginxDriver implements Driver {
     if (this.#nginx === undefined) throw new NeedsFullState(this.#notRunning);
     return this.#nginx;
   }
+}
+
+const MOST_NAMED = 5;
+
+function labelOf(key: string): string {
+  const portion = splitPortion(key);
+  return portion === undefined ? key : `rules without a host of namespace ${portion.namespace}`;
+}
+
+/** Undefined if everything fits. */
+function reportOf(withheld: Withheld): string | undefined {
+  if (withheld.size === 0) return undefined;
+  const parts = [...withheld].map(([dictionary, keys]) => {
+    const named = [...keys].sort().slice(0, MOST_NAMED).map(labelOf).join(', ');
+    return `${keys.size} ${dictionary} (${named}${keys.size > MOST_NAMED ? ', ...' : ''})`;
+  });
+  return `The memory of nginx is full. The namespaces that use the most of it lost ${parts.join(' and ')}: their requests get the response 503, or the certificate of the router. Use fewer or smaller Secrets, lists and paths in these namespaces, or move them to another class.`;
 }

@@ -18,10 +18,11 @@ import { NginxStartError } from './start-error.ts';
 
 const MIB = 1024 * 1024;
 /** Address space, in bytes: the kernel provides memory only for pages that are written. */
-const MEMORY: Readonly<Record<Dictionary, number>> = {
+export const MEMORY: Readonly<Record<Dictionary, number>> = {
   hosts: 128 * MIB,
   upstreams: 64 * MIB,
   certificates: 128 * MIB,
+  credentials: 32 * MIB,
 };
 /** Each worker caches decoded routes in its own memory. */
 const MAX_WORKERS = 8;
@@ -34,6 +35,8 @@ const MAX_STARTS = 5;
 export interface NginxOptions extends DriverOptions {
   /** The file for the access log, for example `/dev/stdout`. Default: no access log. */
   accessLog?: string;
+  /** How many routers can share the table; see SharedTable. Default: none, the table is that of one router. */
+  sections?: number;
   /** Default: one per core, up to eight. */
   workers?: number;
   /** Sizes of the shared dictionaries in bytes, where they differ from the default. */
@@ -87,12 +90,14 @@ export class Nginx {
     if (first !== undefined) writeFileSync(this.#initialTable, first.map(lineOf).join(''), { mode: 0o600 });
     const config = nginxConfig({
       modules: binary.modules,
+      hasHttp2Directive: binary.hasHttp2Directive,
       lua: luaDirectory(),
       runtime: this.#runtime,
       defaultCertificate: defaultCertificate(directory).path,
       address,
       httpPort: listening.http,
       httpsPort: listening.https,
+      sections: options.sections ?? 0,
       workers,
       className,
       identity,

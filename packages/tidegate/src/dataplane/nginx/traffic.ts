@@ -10,7 +10,7 @@ import {
 const MEMORY_FREE: TrafficMetric = {
   name: 'tidegate_router_nginx_memory_free_bytes',
   type: 'gauge',
-  help: 'Free space in a shared dictionary, in bytes. Changes that do not fit are rejected.',
+  help: 'Free space in a shared dictionary, in bytes. If it is full, the namespaces that use the most lose entries.',
   labels: ['class', 'dictionary'],
 };
 

@@ -1,4 +1,4 @@
-import { type Driver, type Listening, NeedsFullState } from '../../dataplane/driver.ts';
+import { type Driver, type Listening, NeedsFullState, type Unserved } from '../../dataplane/driver.ts';
 import { applyDelta, DeltaGapError, EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
 import type { Delta } from '../../ingress/model.ts';
 
@@ -9,6 +9,8 @@ export class RecordingDriver implements Driver {
   table: RouteTable = EMPTY_TABLE;
   /** Errors to reject the next deltas with, in this order. */
   readonly refusals: Error[] = [];
+  /** What the data plane has no room for. */
+  withoutRoom: Unserved[] = [];
 
   async start(first?: Delta): Promise<Listening> {
     if (first !== undefined) await this.apply(first);
@@ -30,6 +32,10 @@ export class RecordingDriver implements Driver {
 
   health(): { ready: boolean; reasons: string[] } {
     return { ready: true, reasons: [] };
+  }
+
+  unserved(): Unserved[] {
+    return this.withoutRoom;
   }
 
   async metrics(): Promise<string> {

@@ -1,5 +1,6 @@
 import { type EndpointSlice, keyOf, type Node, type Service, serviceOfSlice } from '@tidegate/kube';
 import type { NodeGroup, NodePool, PoolKind } from '../../api/index.ts';
+import { nodeOfEndpoint } from '../../ingress/endpoint-slices.ts';
 import { Membership } from '../../pools/index.ts';
 import {
   type EndpointClient,
@@ -75,7 +76,11 @@ export class PoolSlices {
     return this.#slices
       .filter((slice) => serviceOfSlice(slice) === service)
       .flatMap(({ endpoints, ports }) =>
-        (endpoints ?? []).map((endpoint) => ({ endpoint, ports, visibility: check?.(endpoint.nodeName) })),
+        (endpoints ?? []).map((endpoint) => ({
+          endpoint,
+          ports,
+          visibility: check?.(nodeOfEndpoint(endpoint)),
+        })),
       );
   }
 }

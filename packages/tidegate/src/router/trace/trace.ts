@@ -4,6 +4,8 @@ import { Compiler, classNameOf, type IngressProblem } from '../../ingress/compil
 import {
   applyDelta,
   certificateFor,
+  type Decision,
+  decide,
   EMPTY_TABLE,
   explain,
   type Match,
@@ -13,6 +15,7 @@ import {
   type Step,
   wildcardOf,
 } from '../../ingress/match/index.ts';
+import { describeForwarding, describePolicy } from '../../ingress/policy/index.ts';
 import { poolOfRouters } from './pool-of-routers.ts';
 import { PoolSlices, type ScopeObjects } from './pool-slices.ts';
 import { type TracedUpstream, traceUpstreams } from './traced-upstream.ts';
@@ -34,6 +37,8 @@ export interface TraceQuestion extends MatchRequest {
   className: string;
   /** Trace the request as a router in this pool would serve it. */
   pool?: string;
+  /** IP address of the client. Without it, the request is traced as that of a client that may use the route. */
+  client?: string;
 }
 
 /** What happens to one request, and why. */
@@ -47,6 +52,10 @@ export interface Trace {
   pool: string | undefined;
   steps: readonly Step[];
   match: Match;
+  /** What the policies of the route do, in words. */
+  policies: readonly string[];
+  /** What the policies make of the request. Undefined if it has no route. */
+  decision: Decision | undefined;
   /** The upstreams that the request may be sent to. */
   upstreams: readonly TracedUpstream[];
   /** The Secret of the certificate for HTTPS; undefined: the router's own certificate. */
@@ -79,12 +88,41 @@ export function trace(objects: TraceObjects, question: TraceQuestion, now: numbe
     pool,
     steps,
     match,
+    policies:
+      match.kind === 'route'
+        ? [...describePolicy(match.action.policy ?? {}), ...describeForwarding(match.action.limits)]
+        : [],
+    decision: match.kind === 'route' ? decisionOf(match, question, table) : undefined,
     upstreams: match.kind === 'route' ? traceUpstreams(match.action, table, slices) : [],
     secret: certificateFor(table, names[0] ?? '')?.secret,
     // For plain HTTP the Secrets are not read, so nothing is known about certificates.
     problems: problems.filter((each) => isAbout(each) && (question.secure || each.about !== 'certificates')),
     ignored: ignoredIngresses(objects, className, names),
   };
+}
+
+function decisionOf(
+  found: Extract<Match, { kind: 'route' }>,
+  { client, host = '', ...question }: TraceQuestion,
+  { credentials }: RouteTable,
+): Decision {
+  const { name, path, action, ...rest } = found;
+  const { sources, ...others } = action.policy ?? {};
+  const policy = client === undefined || sources === undefined ? others : { ...others, sources };
+  const request = {
+    client: client ?? '',
+    secure: question.secure,
+    name,
+    authority: host,
+    target: question.path,
+    path,
+  };
+  const decision = decide({ ...rest, action: { ...action, policy } }, request);
+  const { basic } = decision.kind === 'forward' ? (decision.authentication ?? {}) : {};
+  // Without the users, routers serve no client.
+  return basic === undefined || credentials.get(basic.credentials) !== undefined
+    ? decision
+    : { kind: 'answer', status: 503 };
 }
 
 function compile(

@@ -1,11 +1,15 @@
+import { nodeOfEndpoint } from '../../ingress/endpoint-slices.ts';
 import type { RouteTable } from '../../ingress/match/index.ts';
 import type { RouteAction, Upstream } from '../../ingress/model.ts';
+import type { Canary } from '../../ingress/policy/index.ts';
 import type { EndpointVisibility } from '../../scope/index.ts';
 import type { PoolSlices } from './pool-slices.ts';
 
 /** An upstream with its weight in the route, and with all endpoints of its Service. */
 export interface TracedUpstream extends Omit<Upstream, 'endpoints'> {
   weight: number;
+  /** Only for requests for which this holds. */
+  canary?: Canary;
   endpoints: readonly TracedEndpoint[];
 }
 
@@ -27,22 +31,21 @@ export const traceUpstreams = (
   table: RouteTable,
   slices: PoolSlices,
 ): TracedUpstream[] =>
-  backends.flatMap(({ upstream: id, weight }) => {
+  backends.flatMap(({ upstream: id, weight, canary }) => {
     const upstream = table.upstreams.get(id);
     if (upstream === undefined) return [];
     const { endpoints, ...rest } = upstream;
-    return [{ ...rest, weight, endpoints: [...usedOf(upstream, slices), ...unusedOf(upstream, slices)] }];
+    const traced = [...usedOf(upstream, slices), ...unusedOf(upstream, slices)];
+    return [{ ...rest, weight, ...(canary && { canary }), endpoints: traced }];
   });
 
 function usedOf({ endpoints, namespace, service }: Upstream, slices: PoolSlices): TracedEndpoint[] {
   const checked = slices.checked(`${namespace}/${service}`);
-  return endpoints.map(({ address, port }) => ({
-    address,
-    port,
-    node: checked.find(({ endpoint }) => endpoint.addresses.includes(address))?.endpoint.nodeName,
-    used: true,
-    why: undefined,
-  }));
+  return endpoints.map(({ address, port }) => {
+    const found = checked.find(({ endpoint }) => endpoint.addresses.includes(address));
+    const node = found && nodeOfEndpoint(found.endpoint);
+    return { address, port, node, used: true, why: undefined };
+  });
 }
 
 function unusedOf({ endpoints, namespace, service }: Upstream, slices: PoolSlices): TracedEndpoint[] {
@@ -53,7 +56,7 @@ function unusedOf({ endpoints, namespace, service }: Upstream, slices: PoolSlice
     .map(({ endpoint, ports, visibility }) => ({
       address: endpoint.addresses[0] ?? '',
       port: ports?.length === 1 ? ports[0]?.port : undefined,
-      node: endpoint.nodeName,
+      node: nodeOfEndpoint(endpoint),
       used: false,
       why:
         visibility?.visible === false ? reasonInWords(visibility, slices.pool) : stateOf(endpoint.conditions),

@@ -44,7 +44,7 @@ events {}
 http {
   access_log off;
   lua_package_path "${luaDirectory()}/?.lua;;";
-  ${['hosts', 'upstreams', 'certificates', 'metrics', 'state'].map((name) => `lua_shared_dict tidegate_${name} 4m;`).join(' ')}
+  ${['hosts', 'upstreams', 'certificates', 'credentials', 'auth', 'limits', 'metrics', 'state'].map((name) => `lua_shared_dict tidegate_${name} 4m;`).join(' ')}
   init_by_lua_block {
 ${luaSettings(OPTIONS)}
     local cjson = require "cjson"

@@ -9,7 +9,7 @@ local body = {}
 
 -- Small bodies of these methods are read first: if an endpoint does not answer, another one can get the same body.
 local SENT_AGAIN = { PUT = true, DELETE = true }
-local SMALL = 65536
+local SMALL = settings.max_kept_body_bytes
 
 -- Whether a body of unknown length may follow. The headers of HTTP/2 do not say whether there is a body.
 local function may_be_endless()
@@ -31,8 +31,9 @@ local function measure(limit, protocol)
   end
 end
 
--- Rejects a body that is too large, or continues the request in the location for its protocol or size.
-function body.check(route, upstream)
+-- Rejects a body that is too large, or continues the request in the location for its protocol or size. `changed`: the
+-- backend gets another request than the client has sent.
+function body.check(route, upstream, changed)
   local length = tonumber(var.content_length)
   local limit = route.max_body_bytes
   if length == nil then
@@ -41,8 +42,20 @@ function body.check(route, upstream)
     end
   elseif limit > 0 and length > limit then
     return answer(413)
-  elseif length > 0 and length <= SMALL and SENT_AGAIN[ngx.req.get_method()] then
+  elseif
+    length > 0
+    and length <= SMALL
+    and (SENT_AGAIN[ngx.req.get_method()] or route.retry and route.retry.anyMethod)
+  then
     ngx.req.read_body()
+  end
+  if route.location then
+    var.tidegate_protocol = upstream.protocol
+    return ngx.exec(route.location)
+  end
+  if changed then
+    var.tidegate_protocol = upstream.protocol
+    return ngx.exec("@changed")
   end
   if upstream.protocol == "https" then
     return ngx.exec("@https")
@@ -67,8 +80,12 @@ end
 -- Runs in the locations @measured: reads the body, and compares its size with the limit of the route.
 function body.measured()
   ngx.req.read_body()
-  if size_of_body() > context.get().route.max_body_bytes then
+  local route = context.get().route
+  if size_of_body() > route.max_body_bytes then
     return answer(413)
+  end
+  if route.location then
+    return ngx.exec(route.location)
   end
 end
 

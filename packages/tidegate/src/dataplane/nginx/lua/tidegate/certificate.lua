@@ -5,6 +5,7 @@ local cjson = require "cjson"
 local ssl = require "ngx.ssl"
 local entries = require "tidegate.entries"
 local request = require "tidegate.request"
+local sections = require "tidegate.sections"
 local tables = require "tidegate.tables"
 
 -- For the host, nginx presents the certificate in its configuration.
@@ -36,12 +37,12 @@ local read = entries.new(ngx.shared.tidegate_certificates, decode)
 -- The key of the default certificate: a dictionary cannot have an empty key.
 local ANY = "*"
 
-local function find(host)
+local function find(host, prefix)
   local generation = tables.generation()
   local wildcard = request.wildcard(host)
-  return host ~= "" and read(host, generation)
-    or wildcard and read(wildcard, generation)
-    or read(ANY, generation)
+  return host ~= "" and read(prefix .. host, generation)
+    or wildcard and read(prefix .. wildcard, generation)
+    or read(prefix .. ANY, generation)
 end
 
 local function show(pair)
@@ -50,8 +51,9 @@ local function show(pair)
   assert(ssl.set_priv_key(pair.key))
 end
 
-return function()
-  local found = find(request.host(ssl.server_name()) or "")
+-- `port` is that of a section. Without it, the table is that of one router.
+return function(port)
+  local found = find(request.host(ssl.server_name()) or "", port and sections.prefix(port) or "")
   if found and not found.withheld then
     show(found)
   end

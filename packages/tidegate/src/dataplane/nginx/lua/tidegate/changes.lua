@@ -7,6 +7,7 @@ local DICTIONARIES = {
   hosts = shared.tidegate_hosts,
   upstreams = shared.tidegate_upstreams,
   certificates = shared.tidegate_certificates,
+  credentials = shared.tidegate_credentials,
 }
 
 local changes = {}

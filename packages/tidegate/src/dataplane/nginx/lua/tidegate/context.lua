@@ -23,6 +23,8 @@ function context.begin(host, route, upstream, counts)
     spares = spares - 1
   else
     ctx = { host = false, route = false, upstream = false, counts = false, endpoint = false, tried = false }
+    ctx.more_tries, ctx.limited, ctx.added, ctx.final, ctx.hash = false, false, false, false, false
+    ctx.cookies = false
   end
   ctx.host, ctx.route, ctx.upstream, ctx.counts = host, route, upstream, counts
   live[address()] = ctx
@@ -46,6 +48,8 @@ end
 -- Returns a state to the pool of spare ones.
 function context.give_back(ctx)
   ctx.host, ctx.route, ctx.upstream, ctx.counts, ctx.endpoint, ctx.tried = false, false, false, false, false, false
+  ctx.more_tries, ctx.limited, ctx.added, ctx.final, ctx.hash = false, false, false, false, false
+  ctx.cookies = false
   if spares < MAX_SPARES then
     spares = spares + 1
     spare[spares] = ctx

@@ -1,26 +1,51 @@
 -- Decodes hosts and upstreams into the tables that workers keep. A host is a single table, because there may be very many
 -- of them, and touching memory that is not in the processor's cache is the largest cost of a request.
+local canary = require "tidegate.canary"
 local cjson = require "cjson"
+local pattern = require "tidegate.pattern"
+local policy = require "tidegate.policy"
+local responses = require "tidegate.responses"
 local settings = require "tidegate.settings"
 
 local decode = {}
 
 -- nil if the route has no timeouts of its own: nginx then uses those of its configuration without a call.
 local function timeouts_of(limits)
-  if limits.connectTimeoutMs == nil and limits.readTimeoutMs == nil then
+  if limits.connectTimeoutMs == nil and limits.readTimeoutMs == nil and limits.sendTimeoutMs == nil then
     return nil
   end
   return {
     connect = (limits.connectTimeoutMs or settings.connect_timeout_ms) / 1000,
+    send = (limits.sendTimeoutMs or settings.read_timeout_ms) / 1000,
     read = (limits.readTimeoutMs or settings.read_timeout_ms) / 1000,
   }
+end
+
+-- The location that proxies the requests of the route, if it is not the usual one. nginx has the statuses after which it tries
+-- another endpoint, and the size of heads, only in its configuration: there is a location for each combination.
+local function location_of(limits)
+  local retry = limits.retry
+  local is_unusual = retry and (retry.statuses[1] or retry.anyMethod) or limits.largeHead
+  if not is_unusual then
+    return nil
+  end
+  local wanted, number = {}, 0
+  for _, status in ipairs(retry and retry.statuses or {}) do
+    wanted[status] = true
+  end
+  for i, status in ipairs(settings.retried_statuses) do
+    number = number + (wanted[status] and 2 ^ (i - 1) or 0)
+  end
+  return string.format("@own%d%s", number, retry and retry.anyMethod and "any" or "")
 end
 
 -- A route with one backend holds the upstream itself. If no backend has a weight, the route has no upstream.
 local function set_backends(route, decoded)
   local backends, weight = {}, 0
   for _, backend in ipairs(decoded) do
-    if backend.weight > 0 then
+    if backend.canary then
+      route.canary = canary.prepare(backend.canary, backend.upstream)
+    elseif backend.weight > 0 then
       backends[#backends + 1] = { upstream = backend.upstream, weight = backend.weight }
       weight = weight + backend.weight
     end
@@ -33,23 +58,35 @@ local function set_backends(route, decoded)
 end
 
 -- `number` is the index of the Ingress among the Ingresses of the host, for the access log.
-local function set_action(route, action, number)
+local function set_action(route, action, number, policies)
   local limits = action.limits
   set_backends(route, action.backends)
   route.max_body_bytes = limits.maxBodyBytes or settings.max_body_bytes
   route.timeouts = timeouts_of(limits)
+  route.retry = limits.retry
+  route.location = location_of(limits)
+  -- nil for most routes: they cost nothing more.
+  local shared = action.policy and policies[action.policy]
+  route.policy = action.rewrite and policy.with_rewrite(shared, action.rewrite) or shared
   route.number = number
   return route
 end
 
 local function decode_rules(text)
   local decoded = cjson.decode(text)
-  local rules = {}
+  local rules, policies = {}, {}
+  for i, each in ipairs(decoded.policies) do
+    local decoded_policy = cjson.decode(each)
+    policies[i] = policy.prepare(decoded_policy)
+    policies[i].responses = decoded_policy.responses and responses.prepare(decoded_policy.responses)
+  end
   for i, route in ipairs(decoded.routes) do
     local headers = route.headers[1] and route.headers
-    rules[i] = set_action({ path = route.path, exact = route.match == "Exact", headers = headers }, route.action, i)
+    local rule = { path = route.path, exact = route.match == "Exact", headers = headers }
+    rule.pattern = route.pattern and pattern.prepare(route.pattern)
+    rules[i] = set_action(rule, route.action, i, policies)
   end
-  rules.fallback = decoded.fallback and set_action({}, decoded.fallback, #rules + 1)
+  rules.fallback = decoded.fallback and set_action({}, decoded.fallback, #rules + 1, policies)
   return rules
 end
 
@@ -75,6 +112,9 @@ function decode.host(text)
     namespace = decoded.namespace,
     namespaces = decoded.namespaces,
     redirect = decoded.redirectToHttps == true,
+    app_root = decoded.appRoot,
+    guarded = decoded.guarded == true,
+    is_identity = decoded.isIdentity == true,
     rules = rules_of(decoded.rules),
     ingresses = settings.access_log and decoded.ingresses or nil,
   }
@@ -84,6 +124,7 @@ end
 function decode.upstream(text, before)
   local upstream = cjson.decode(text)
   upstream.counted = upstream.balance == "leastConnections"
+  upstream.timed = upstream.balance == "ewma"
   upstream.label = upstream.namespace .. "/" .. upstream.service
   for _, endpoint in ipairs(upstream.endpoints) do
     if string.find(endpoint.address, ":", 1, true) then
@@ -94,6 +135,18 @@ function decode.upstream(text, before)
   -- Workers start at different endpoints. Otherwise, after a change, all of them would begin with the same one.
   upstream.turn = before and before.turn or math.random(0, 1023)
   return upstream
+end
+
+function decode.credentials(text)
+  local credentials = cjson.decode(text)
+  local hashes = {}
+  for _, hash in pairs(credentials.users) do
+    hashes[#hashes + 1] = hash
+  end
+  -- In an order that does not depend on the worker.
+  table.sort(hashes)
+  credentials.hashes = hashes
+  return credentials
 end
 
 return decode

@@ -2,6 +2,7 @@
 local context = require "tidegate.context"
 local endpoints = require "tidegate.endpoints"
 local failure = require "tidegate.failure"
+local limits = require "tidegate.limits"
 local metrics = require "tidegate.metrics"
 local settings = require "tidegate.settings"
 
@@ -12,6 +13,12 @@ local function end_at_endpoint(ctx, status)
   local name = ctx.endpoint
   if ctx.upstream.counted then
     endpoints.ended(name)
+  end
+  if ctx.upstream.timed then
+    local took = failure.seconds()
+    if took then
+      endpoints.took(name, took)
+    end
   end
   if (status == 502 or status == 504) and failure.is_ours() then
     failure.note(ctx)
@@ -33,6 +40,9 @@ return function()
   end
   if ctx.endpoint then
     end_at_endpoint(ctx, status)
+  end
+  if ctx.limited then
+    limits.ended(ctx.limited)
   end
   metrics.ended(ctx.counts, status, seconds)
   if settings.access_log then

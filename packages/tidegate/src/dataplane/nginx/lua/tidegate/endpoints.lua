@@ -17,7 +17,7 @@ local function is_tried(tried, name)
   return false
 end
 
-local function is_up(name)
+function endpoints.is_up(name)
   local till = down_until[name]
   if till == nil then
     return true
@@ -28,6 +28,8 @@ local function is_up(name)
   down_until[name] = nil
   return true
 end
+
+local is_up = endpoints.is_up
 
 -- Returns the next endpoint in turn, or for least connections the one with the fewest requests. `tried` may be nil.
 local function pick(upstream, tried, even_down)
@@ -55,11 +57,80 @@ local function pick(upstream, tried, even_down)
   return best
 end
 
+-- `choose` gets a function that decides whether an endpoint can be used. If none is left, those in back-off are tried.
+function endpoints.pick_by(tried, choose)
+  local function is_untried(endpoint)
+    return not (tried and is_tried(tried, endpoint.name))
+  end
+  return choose(function(endpoint)
+    return is_untried(endpoint) and is_up(endpoint.name)
+  end) or choose(is_untried)
+end
+
+-- By endpoint name: how long answers took, and when that was noted.
+local times, noted_at = {}, {}
+
+local function weight_of(name)
+  return math.exp(-(now() - (noted_at[name] or 0)) / settings.ewma_decay_seconds)
+end
+
+local function time_of(name)
+  return times[name] and times[name] * weight_of(name) or 0
+end
+
+local FORGET_EVERY = 1000
+local FORGOTTEN_SECONDS = 0.000001
+local noted = 0
+
+-- Deletes times that have no weight any more, also of endpoints that no longer exist.
+local function forget_times()
+  for name in pairs(times) do
+    if time_of(name) < FORGOTTEN_SECONDS then
+      times[name], noted_at[name] = nil, nil
+    end
+  end
+end
+
+-- Notes how long an answer took, in seconds. Older times lose weight.
+function endpoints.took(name, seconds)
+  local weight = times[name] and weight_of(name) or 0
+  times[name] = (times[name] or 0) * weight + seconds * (1 - weight)
+  noted_at[name] = now()
+  noted = noted + 1
+  if noted % FORGET_EVERY == 0 then
+    forget_times()
+  end
+end
+
+-- Of two random endpoints, the faster one.
+local function pick_timed(upstream, tried)
+  return endpoints.pick_by(tried, function(is_usable)
+    local usable = {}
+    for _, endpoint in ipairs(upstream.endpoints) do
+      if is_usable(endpoint) then
+        usable[#usable + 1] = endpoint
+      end
+    end
+    local count = #usable
+    if count < 2 then
+      return usable[1]
+    end
+    local first = math.random(count)
+    local second = math.random(count - 1)
+    second = second >= first and second + 1 or second
+    local a, b = usable[first], usable[second]
+    return time_of(b.name) < time_of(a.name) and b or a
+  end)
+end
+
 -- If all endpoints are in back-off, one of them is used anyway. Returns nil if all were tried.
 function endpoints.pick(upstream, tried)
   local list = upstream.endpoints
   if list[2] == nil and not tried then
     return list[1]
+  end
+  if upstream.timed then
+    return pick_timed(upstream, tried)
   end
   return pick(upstream, tried, false) or pick(upstream, tried, true)
 end
@@ -73,7 +144,6 @@ local function forget_old()
   end
 end
 
-local FORGET_EVERY = 1000
 local failures = 0
 
 -- Starts the back-off of an endpoint, or doubles it after a further failure.

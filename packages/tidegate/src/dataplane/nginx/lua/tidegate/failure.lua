@@ -5,9 +5,10 @@ local metrics = require "tidegate.metrics"
 local var = ngx.var
 local failure = {}
 
--- nginx lists one value per attempt, separated by commas or colons. This is the value of the last attempt.
+-- nginx lists one value per attempt, separated by commas or colons. This is the value of the last attempt. When the next
+-- endpoint is chosen, the list ends with a separator: the next attempt has no value yet.
 local function last(list)
-  return string.match(list or "", "([^ ,:]+)%s*$")
+  return string.match(list or "", "([^ ,:]+)[ ,:]*$")
 end
 
 local function kind()
@@ -20,6 +21,17 @@ end
 function failure.note(ctx)
   endpoints.failed(ctx.endpoint)
   metrics.failed(ctx.counts, kind())
+end
+
+-- How long the last attempt took until the endpoint answered, in seconds, or nil.
+function failure.seconds()
+  local connect, head = last(var.upstream_connect_time), last(var.upstream_header_time)
+  return tonumber(head) and tonumber(head) + (tonumber(connect) or 0)
+end
+
+-- The status of the last attempt.
+function failure.status()
+  return tonumber(last(var.upstream_status)) or 502
 end
 
 -- Whether nginx generated this status because the endpoint did not answer. An answer of an endpoint has

@@ -7,7 +7,9 @@ tidegate = {
   certificate = require "tidegate.certificate",
   control = require "tidegate.control",
   ended = require "tidegate.ended",
+  failed = require "tidegate.failed",
   metrics = require "tidegate.metrics",
+  respond = require "tidegate.respond",
   serve = require "tidegate.serve",
   worker = require "tidegate.worker",
 }

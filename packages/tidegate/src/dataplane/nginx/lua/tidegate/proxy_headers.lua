@@ -1,4 +1,4 @@
--- Removes headers of the client that only proxies may set; see packages/tidegate/src/dataplane/client-headers.ts. The
+-- Removes headers of the client that only proxies may set; see packages/tidegate/src/ingress/client-headers.ts. The
 -- configuration of nginx replaces those with a fixed name, but cannot match the beginning of a name.
 local ffi = require "ffi"
 local get_request = require "resty.core.base".get_request

@@ -9,7 +9,7 @@ ffi.cdef [[
 ]]
 
 local find = ngx.re.find
-local lower, sub, byte = string.lower, string.sub, string.byte
+local lower, sub, byte, char, gsub = string.lower, string.sub, string.byte, string.char, string.gsub
 
 local request = {}
 
@@ -19,7 +19,7 @@ local PORT = [[:[0-9]{0,5}\z]]
 local MAX_LENGTH = 253
 
 local NOT_SENT = [[%(?:00|(?![0-9a-f]{2}))]]
-local DOT_SEGMENT = [[(?:/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:;|%3b|/|\\|%2f|%5c|\z)]]
+request.DOT_SEGMENT = [[(?:/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:;|%3b|/|\\|%2f|%5c|\z)]]
 
 -- Everything that NOT_SENT or DOT_SEGMENT finds contains one of these characters or "/.". Few paths do.
 local SUSPICIOUS = "%\\"
@@ -92,10 +92,36 @@ function request.path(target)
   if byte(path) ~= SLASH then
     return nil
   end
-  if is_suspicious(path) and (find(path, NOT_SENT, "ijo") or find(path, DOT_SEGMENT, "ijo")) then
+  if is_suspicious(path) and (find(path, NOT_SENT, "ijo") or find(path, request.DOT_SEGMENT, "ijo")) then
     return nil
   end
   return path
+end
+
+local function byte_of(hex)
+  return char(tonumber(hex, 16))
+end
+
+-- Decodes a path, and keeps empty segments.
+function request.decoded_once(path)
+  return (gsub(path, "%%(%x%x)", byte_of))
+end
+
+-- The path as most servers read it: decoded, and without empty segments.
+function request.decoded(path)
+  if not string.find(path, "%", 1, true) and not string.find(path, "//", 1, true) then
+    return path
+  end
+  return (gsub(request.decoded_once(path), "//+", "/"))
+end
+
+local function percent(text)
+  return string.format("%%%02X", byte(text))
+end
+
+-- Encodes bytes of a decoded path that are not allowed in a path, or that mean something else there.
+function request.encoded(decoded)
+  return (gsub(decoded, "[^A-Za-z0-9%-._~!$&'()*+,;=:@/]", percent))
 end
 
 return request

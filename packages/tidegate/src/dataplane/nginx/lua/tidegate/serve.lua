@@ -1,13 +1,17 @@
 -- Handles each request: finds the route and the upstream, and checks whether the request may pass.
+local affinity = require "tidegate.affinity"
 local answer = require "tidegate.answer"
 local body = require "tidegate.body"
+local canary = require "tidegate.canary"
 local check_head = require "tidegate.head"
 local clear_proxy_headers = require "tidegate.proxy_headers"
 local context = require "tidegate.context"
 local match = require "tidegate.match"
 local metrics = require "tidegate.metrics"
+local permit = require "tidegate.permit"
 local request = require "tidegate.request"
 local settings = require "tidegate.settings"
+local sections = require "tidegate.sections"
 local tables = require "tidegate.tables"
 
 local var = ngx.var
@@ -40,9 +44,33 @@ local function choose(route)
   return backends[#backends]
 end
 
+-- Whether the cookie of the client names an endpoint of the upstream.
+local function has_endpoint(own, id, generation)
+  local upstream = id and upstream_of(id, generation)
+  return upstream and affinity.endpoint(own, upstream) ~= nil
+end
+
+-- A canary without endpoints gets no requests. A client that has an endpoint stays there.
+local function choose_canary(route, generation)
+  local own, sticky = route.canary, route.policy and route.policy.affinity
+  if sticky and not sticky.ignoresCanary then
+    if has_endpoint(sticky, route.upstream, generation) then
+      return nil
+    end
+    if has_endpoint(sticky, own.upstream, generation) then
+      return own
+    end
+  end
+  if not canary.is_chosen(own, header_of) then
+    return nil
+  end
+  local upstream = upstream_of(own.upstream, generation)
+  return upstream and upstream.endpoints[1] and own
+end
+
 -- Most clients send the host in its normalized form, and it is in the cache already: then nothing needs to be parsed. Hosts
 -- that begin with "*" are excluded: wildcards are keys of the dictionary, but not names that a client may ask for.
-local function known_by(header, generation)
+local function known_by(header, generation, known_host)
   return header and byte(header) ~= STAR and known_host(header, generation)
 end
 
@@ -57,7 +85,30 @@ local function status_of_head(secure)
   return not clear_proxy_headers() and 431
 end
 
-return function(secure)
+-- grpc_pass has no path of its own, so the path of the request is changed. nginx encodes it again.
+local function exec_grpc(changed)
+  if not changed then
+    return ngx.exec("@grpc")
+  end
+  if changed == true then
+    return ngx.exec("@grpc_changed")
+  end
+  local path, query = string.match(changed, "^([^?]*)%??(.*)$")
+  ngx.req.set_uri(request.decoded_once(path), false)
+  ngx.req.set_uri_args(query)
+  return ngx.exec("@grpc_changed")
+end
+
+-- Where a host redirects to: over HTTPS, or to the root of its application.
+local function redirection(status, host, secure, name, target)
+  if status == 302 then
+    return (secure and "https://" or "http://") .. var.http_host .. host.app_root
+  end
+  return "https://" .. name .. target
+end
+
+-- `port` is that of a section. Without it, the table is that of one router.
+return function(secure, port)
   local refusal = status_of_head(secure)
   if refusal then
     var.tidegate_refusal = refusal
@@ -65,7 +116,11 @@ return function(secure)
   end
   local generation = generation_of()
   local header = var.http_host
-  local host = known_by(header, generation)
+  local host_of, known_host = host_of, known_host
+  if port then
+    host_of, known_host = sections.hosts(port)
+  end
+  local host = known_by(header, generation, known_host)
   local name = host and header or request.host(header)
   if not name then
     return answer(400)
@@ -79,20 +134,34 @@ return function(secure)
     -- There is no table yet: it is unknown whether the route exists, so the response cannot be 404.
     return answer(503)
   end
-  local route, status
-  route, status, host = find_match(name, path, secure, header_of, host_of, generation, host)
-  if route == nil then
-    return answer(status, host and "https://" .. name .. target)
+  if port and not secure and sections.is_identity(host or host_of(name, generation)) then
+    return answer(200)
   end
-  local backend = choose(route)
+  local route, status, matched, changed, answered
+  route, status, host, matched = find_match(name, path, secure, header_of, host_of, generation, host)
+  if port and status == 404 and not sections.has_routes(port, generation) then
+    return answer(503)
+  end
+  if route == nil then
+    return answer(status, host and redirection(status, host, secure, name, target))
+  end
+  local backend = route.canary and choose_canary(route, generation) or choose(route)
   local upstream = backend.upstream and upstream_of(backend.upstream, generation)
   context.begin(host, route, upstream, counts_of(host, upstream))
+  if route.policy then
+    answered, changed = permit(route, secure, name, target, matched, header_of, host_of)
+    if answered then
+      return
+    end
+  end
   if not upstream or upstream.endpoints[1] == nil then
     return answer(503)
   end
   if upstream.protocol == "grpc" then
-    clear_proxy_headers()
-    return ngx.exec("@grpc")
+    if not (route.policy and route.policy.external_auth) then
+      clear_proxy_headers()
+    end
+    return exec_grpc(changed)
   end
-  return body.check(route, upstream)
+  return body.check(route, upstream, changed)
 end

@@ -11,6 +11,7 @@ local host, known_host = entries.new(shared.tidegate_hosts, decode.host)
 return {
   host = host,
   known_host = known_host,
+  credentials = entries.new(shared.tidegate_credentials, decode.credentials),
   upstream = entries.new(shared.tidegate_upstreams, decode.upstream),
   generation = function()
     return state:get("generation")

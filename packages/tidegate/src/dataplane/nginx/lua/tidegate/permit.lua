@@ -1,0 +1,116 @@
+-- Applies the policies of a route to the current request, as policy.lua decides.
+local answer = require "tidegate.answer"
+local authenticate = require "tidegate.authenticate"
+local context = require "tidegate.context"
+local clear_proxy_headers = require "tidegate.proxy_headers"
+local cors = require "tidegate.cors"
+local external_auth = require "tidegate.external_auth"
+local hashing = require "tidegate.hashing"
+local mirror = require "tidegate.mirror"
+local limits = require "tidegate.limits"
+local policy = require "tidegate.policy"
+
+local var = ngx.var
+
+local function is_repeated(name)
+  return type(ngx.req.get_headers(0)[name]) == "table"
+end
+
+-- Returns nil if the client is served, or the status to answer with, the location of a redirect, and headers. With satisfy_any, one
+-- way to authenticate suffices.
+local function denial_of(own, facts, lookup)
+  local status, headers
+  if own.basic then
+    status, headers = authenticate.basic(own.basic)
+    local is_decided
+    if status == nil then
+      is_decided = own.satisfy_any
+    else
+      is_decided = not own.satisfy_any or status >= 500
+    end
+    if is_decided or not own.external_auth then
+      return status, nil, headers
+    end
+  end
+  local second, location, more = external_auth.check(own.external_auth, facts, lookup)
+  -- As in nginx, 401 wins over 403: the client can still authenticate.
+  if second == 403 and status == 401 then
+    return status, nil, headers
+  end
+  return second, location, more
+end
+
+-- Applies the policies to the current request. Returns true if they have answered it; otherwise whether the backend gets
+-- another request than the client has sent.
+return function(route, secure, name, target, path, header_of, host_of)
+  local own = route.policy
+  if own.unlogged then
+    var.tidegate_unlogged = "1"
+  end
+  -- Router and endpoint could use different ones.
+  if (own.basic or own.external_auth) and is_repeated("authorization") or own.cors and is_repeated("origin") then
+    answer(400)
+    return true
+  end
+  local added = own.cors and cors.headers(own.cors, var.http_origin)
+  local ctx = context.get()
+  ctx.added = added or false
+  local varies = own.cors ~= nil and own.cors.origins ~= nil
+  ctx.varies = varies
+  local facts = {
+    method = ngx.req.get_method(),
+    cors = added,
+    client = var.binary_remote_addr,
+    secure = secure,
+    name = name,
+    authority = var.http_host or "",
+    target = target,
+    path = path,
+  }
+  local status, location, changed, prefix, authenticates = policy.decide(route, facts)
+  if status then
+    answer(status, location)
+    return true
+  end
+  if own.limit then
+    local is_within, counted = limits.begin(own.limit, own.zone)
+    if not is_within then
+      answer(503)
+      return true
+    end
+    ctx.limited = counted or false
+  end
+  if own.throttle then
+    var.limit_rate = own.throttle.bytesPerSecond
+    var.tidegate_rate_after = own.throttle.after
+  end
+  if own.external_auth or own.mirror then
+    -- Neither the server nor the endpoint gets them, also with gRPC. The answer of the server may set some.
+    clear_proxy_headers()
+  end
+  if authenticates then
+    local denial, where, headers = denial_of(own, facts, { header_of = header_of, host_of = host_of })
+    if denial then
+      answer(denial, where, headers)
+      return true
+    end
+  end
+  if own.basic then
+    -- As with ingress-nginx, the endpoint does not get the password.
+    ngx.req.clear_header("Authorization")
+  end
+  if changed then
+    var.tidegate_target = changed
+    var.tidegate_prefix = prefix or ""
+  end
+  if own.mirror and ctx.upstream and ctx.upstream.protocol ~= "grpc" and ctx.upstream.endpoints[1] then
+    mirror.send(own.mirror, facts, route.max_body_bytes)
+  end
+  if own.hash_by then
+    ctx.hash = hashing.of(own.hash_by, { name = name, target = target, header_of = header_of })
+  end
+  if own.vhost then
+    var.tidegate_vhost = own.vhost
+  end
+  return false, changed or added ~= nil or varies or own.vhost ~= nil or own.affinity ~= nil or own.responses ~= nil or ctx.cookies
+end
