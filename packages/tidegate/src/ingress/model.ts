@@ -4,6 +4,9 @@
  * defines what it means for a request.
  */
 
+import type { Canary, Forwarding, RoutePolicy } from './policy/index.ts';
+import type { Pattern } from './regex/index.ts';
+
 /**
  * A host name in lower case, without a port and without a trailing dot: `a.example.com`. The wildcard `*.example.com`
  * covers exactly one more label. The empty name means all hosts: rules of Ingresses that name no host.
@@ -27,12 +30,23 @@ export interface HostRoutes {
   readonly fallback?: RouteAction;
   /** Redirect requests over plain HTTP to HTTPS. */
   readonly redirectToHttps?: boolean;
+  /** Redirect requests for `/` to this path. */
+  readonly appRoot?: string;
+  /**
+   * A route does not serve every client. Other spellings of its path must not reach another route: the path of a request is
+   * compared a second time, as backends read it.
+   */
+  readonly guarded?: true;
+  /** The response is 200 over plain HTTP: the name proves which router this is. Only where routers share a data plane. */
+  readonly isIdentity?: true;
 }
 
 export interface Route {
-  /** Starts with a slash. A Prefix does not end with a slash, except for the path `/` itself. */
+  /** Starts with a slash. A Prefix does not end with a slash, except for the path `/` itself. A Regex is as written. */
   readonly path: string;
-  readonly match: 'Exact' | 'Prefix';
+  readonly match: 'Exact' | 'Prefix' | 'Regex';
+  /** Only for a Regex: the compiled expression. */
+  readonly pattern?: Pattern;
   /** All of them must match. Routes of an Ingress have none. */
   readonly headers: readonly HeaderMatch[];
   readonly action: RouteAction;
@@ -49,19 +63,23 @@ export interface HeaderMatch {
 export interface RouteAction {
   readonly backends: readonly WeightedUpstream[];
   readonly limits: Limits;
+  /** Absent if the route has none: data planes then have nothing to do. */
+  readonly policy?: RoutePolicy;
   readonly source: Source;
 }
 
 export interface WeightedUpstream {
   readonly upstream: UpstreamId;
   /**
-   * Share of the requests relative to the other backends. Always 1 for an Ingress, which has one backend per path.
+   * Share of the requests relative to the other backends. For an Ingress, 1 for the backend of the path, and 0 for a canary.
    */
   readonly weight: number;
+  /** Requests for which this holds go to this upstream, if it has endpoints. Only the last backend can have it. */
+  readonly canary?: Canary;
 }
 
 /** Limits of one route. If a field is absent, the default of the router applies. */
-export interface Limits {
+export interface Limits extends Forwarding {
   readonly connectTimeoutMs?: number;
   readonly readTimeoutMs?: number;
   /** 0 means no limit. */
@@ -80,7 +98,7 @@ export interface Source {
 
 /**
  * `<namespace>_<service>_<port>`, with the port as the Ingress names it, followed by settings that differ from the
- * defaults: `_https` or `_grpc`, then `_leastConnections`. `<namespace>__` is the upstream of backends that are not
+ * defaults: `_https` or `_grpc`, then `_leastConnections`, then `_address` for the address of the Service. `<namespace>__` is the upstream of backends that are not
  * Services, `<namespace>__closed` that of routes that are not served because they could not be protected.
  */
 export type UpstreamId = string;
@@ -91,7 +109,10 @@ export interface Upstream {
   readonly namespace: string;
   readonly service: string;
   readonly protocol: 'http' | 'https' | 'grpc';
-  readonly balance: 'roundRobin' | 'leastConnections';
+  /** `ewma`: of two random endpoints, the one that has answered faster of late. */
+  readonly balance: 'roundRobin' | 'leastConnections' | 'ewma';
+  /** The endpoint is the address of the Service. A Service without an address has its endpoints nevertheless. */
+  readonly usesAddress?: true;
   /** In a stable order. If there are none, the response is 503 and `problem` is the reason. */
   readonly endpoints: readonly Endpoint[];
   readonly problem?: 'noService' | 'noPort' | 'noEndpoints' | 'notSupported' | 'closed';
@@ -120,6 +141,14 @@ export interface Certificate {
   readonly fingerprint: string;
 }
 
+/** The users of a Secret for basic authentication. A route names it by its ID; without an entry, the response is 503. */
+export interface Credentials {
+  /** `<namespace>/<name>` of the Secret, followed by `#map` if its keys are the names of the users. */
+  readonly id: string;
+  /** Hashes of the passwords by name, in the formats of `passwords/formats.ts`. */
+  readonly users: Readonly<Record<string, string>>;
+}
+
 /** A difference between two states of a map. A key is in at most one of both lists. */
 export interface Changes<K, V> {
   readonly set: readonly V[];
@@ -140,4 +169,6 @@ export interface Delta {
   readonly hosts: Changes<HostName, HostRoutes>;
   readonly upstreams: Changes<UpstreamId, Upstream>;
   readonly certificates: Changes<HostName, Certificate>;
+  /** Absent if nothing has changed; in a complete state, if there are none. */
+  readonly credentials?: Changes<string, Credentials>;
 }

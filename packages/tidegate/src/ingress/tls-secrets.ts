@@ -12,9 +12,9 @@ import {
   type Secret,
   splitKey,
 } from '@tidegate/kube';
-import { INGRESS_CONTROLLER_PREFIX } from '../api/index.ts';
 import { isAccessRefused } from './access-refused.ts';
 import { classNameOf } from './compile/index.ts';
+import type { ProvisionerRegistry } from './provisioners/index.ts';
 
 /** Other Secrets cannot hold a serving certificate, so the manager does not read them. */
 const TLS_SECRETS = { fieldSelector: 'type=kubernetes.io/tls' };
@@ -31,6 +31,7 @@ export class TlsSecrets {
   readonly #client: KubeClient;
   readonly #informers: Informers;
   readonly #clock: Clock;
+  readonly #provisioners: ProvisionerRegistry;
   readonly #classes;
   readonly #ingresses;
   readonly #namespaces = new Map<string, Informer<Secret>>();
@@ -44,7 +45,18 @@ export class TlsSecrets {
   /** Resolves when the Secrets of every namespace that grants access are known. */
   readonly synced: Promise<void>;
 
-  constructor({ client, informers, clock }: { client: KubeClient; informers: Informers; clock: Clock }) {
+  constructor({
+    client,
+    informers,
+    clock,
+    provisioners,
+  }: {
+    client: KubeClient;
+    informers: Informers;
+    clock: Clock;
+    provisioners: ProvisionerRegistry;
+  }) {
+    this.#provisioners = provisioners;
     this.#client = client;
     this.#clock = clock;
     this.#informers = informers;
@@ -73,11 +85,13 @@ export class TlsSecrets {
   }
 
   async #follow(): Promise<void> {
-    await Promise.all([this.#classes.synced, this.#ingresses.synced]);
+    await Promise.all([this.#classes.synced, this.#ingresses.synced, this.#provisioners.synced]);
     const look = (ingress: Ingress): void => this.#look(ingress);
     this.#ingresses.addHandler({ onAdd: look, onUpdate: (_, ingress) => look(ingress) });
     // An Ingress can be older than its class.
-    this.#classes.addHandler({ onAdd: () => this.#ingresses.cache.list().forEach(look) });
+    const lookAtAll = (): void => this.#ingresses.cache.list().forEach(look);
+    this.#classes.addHandler({ onAdd: lookAtAll });
+    this.#provisioners.onChange(lookAtAll);
     this.#isFollowing = true;
     await Promise.all(this.#answers.splice(0));
   }
@@ -89,7 +103,7 @@ export class TlsSecrets {
       return;
     if (!(ingress.spec?.tls ?? []).some(({ secretName }) => secretName)) return;
     const controller = this.#classes.cache.get(classNameOf(ingress) ?? '')?.spec?.controller ?? '';
-    if (!controller.startsWith(INGRESS_CONTROLLER_PREFIX)) return;
+    if (this.#provisioners.forController(controller) === undefined) return;
     const started = this.#start(namespace);
     if (!this.#isFollowing) this.#answers.push(started);
   }
@@ -103,7 +117,8 @@ export class TlsSecrets {
     this.#refused.delete(namespace);
     this.#starting.add(namespace);
     const select = { ...TLS_SECRETS, namespace };
-    const isRefused = await isAccessRefused(this.#client, SECRETS, select);
+    const context = { client: this.#client, informers: this.#informers, clock: this.#clock };
+    const isRefused = await isAccessRefused(context, SECRETS, select);
     this.#starting.delete(namespace);
     if (isRefused) {
       this.#refused.set(namespace, this.#clock.monotonic());

@@ -20,7 +20,7 @@ import { frontDoorController } from './front-door-controller.ts';
 import { FrontDoors } from './front-doors.ts';
 import { yurtIngressController } from './yurt-ingress-controller.ts';
 
-export { readSpec } from './read-spec.ts';
+export { isOldIngressNginx, readSpec } from './read-spec.ts';
 
 /** Creates the controllers of front doors and registers their watches. Does not run them. */
 export function yurtIngressControllers(context: YurtIngressContext): Controller[] {

@@ -14,6 +14,7 @@ import {
 } from '@tidegate/kube';
 import {
   L7_ROUTERS,
+  OPENYURT_YURT_INGRESS_FINALIZER,
   YURT_INGRESS_FIELD_MANAGER,
   YURT_INGRESS_FINALIZER,
   YURT_INGRESS_LABEL,
@@ -29,6 +30,9 @@ import { statusOf } from './status.ts';
 
 /** The minimum time between two writes of a status, unless the set of ready pools changes. */
 const MIN_WRITE_INTERVAL_MS = 500;
+
+/** That of OpenYurt first: without ours, nothing would continue after an error. After a migration, its controller is gone. */
+const FINALIZERS = [OPENYURT_YURT_INGRESS_FINALIZER, YURT_INGRESS_FINALIZER];
 
 /**
  * Creates the controller that writes the status, the events and the finalizer of each YurtIngress. The front door
@@ -46,8 +50,8 @@ export function yurtIngressController(context: YurtIngressContext, doors: FrontD
       return;
     }
     if (isBeingDeleted(object)) {
-      if (!hasFinalizer(object, YURT_INGRESS_FINALIZER)) return;
-      if (await isCleanedUp(name, signal)) return releaseFinalizer(object, signal);
+      if (!FINALIZERS.some((finalizer) => hasFinalizer(object, finalizer))) return;
+      if (await isCleanedUp(name, signal)) return releaseFinalizers(object, signal);
     } else {
       await addFinalizer(client, YURT_INGRESSES, object, YURT_INGRESS_FINALIZER, { signal });
     }
@@ -65,8 +69,14 @@ export function yurtIngressController(context: YurtIngressContext, doors: FrontD
     return true;
   }
 
-  const releaseFinalizer = (object: YurtIngress, signal: AbortSignal): Promise<undefined> =>
-    ignoreNotFound(removeFinalizer(client, YURT_INGRESSES, object, YURT_INGRESS_FINALIZER, { signal }));
+  async function releaseFinalizers(object: YurtIngress, signal: AbortSignal): Promise<undefined> {
+    let newest = object;
+    const release = async (): Promise<void> => {
+      for (const finalizer of FINALIZERS)
+        newest = await removeFinalizer(client, YURT_INGRESSES, newest, finalizer, { signal });
+    };
+    return ignoreNotFound(release());
+  }
 
   async function writeStatus(
     object: YurtIngress,

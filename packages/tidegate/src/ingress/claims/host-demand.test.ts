@@ -47,7 +47,7 @@ test('hosts beyond the limit of an Ingress are not wanted, also if it closes the
   const hosts = Array.from({ length: 1_100 }, (_, index) => `h${index}.io`);
   const many = named('shop', ...hosts);
   expect(demand.put(many).size).toBe(1_000);
-  const annotations = { 'nginx.ingress.kubernetes.io/auth-url': 'http://a' };
+  const annotations = { 'nginx.ingress.kubernetes.io/auth-snippet': 'http://a' };
   expect(demand.put({ ...many, metadata: { ...many.metadata, name: 'closed', annotations } }).size).toBe(
     1_000,
   );

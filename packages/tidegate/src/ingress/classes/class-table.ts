@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import { CONFIG_MAPS, type ConfigMap, INGRESS_CLASSES, type Informer, type KubeObject } from '@tidegate/kube';
+import {
+  CONFIG_MAPS,
+  type ConfigMap,
+  INGRESS_CLASSES,
+  type Informer,
+  type IngressClass,
+  type KubeObject,
+} from '@tidegate/kube';
 import {
   INGRESS_CLASS_PARAMETERS,
+  INGRESS_CONTROLLER_PREFIX,
   L7_ROUTERS,
   type L7Router,
   SHARED_ADDRESS_LABEL,
@@ -9,6 +17,7 @@ import {
 } from '../../api/index.ts';
 import { isAccessRefused } from '../access-refused.ts';
 import type { IngressContext } from '../context.ts';
+import type { ProvisionerRegistry } from '../provisioners/index.ts';
 import { type Family, familiesOf } from './families.ts';
 import {
   type ClassProblem,
@@ -20,6 +29,7 @@ import {
 
 type Context = Pick<IngressContext, 'client' | 'informers'> & {
   recorder: Pick<IngressContext['recorder'], 'warning'>;
+  provisioners: ProvisionerRegistry;
 };
 
 /** The IngressClasses of Tidegate with their parameters, grouped into families. Kept current by informers. */
@@ -54,10 +64,12 @@ export class ClassTable {
 
   /** Resolves when all classes and their parameters are known. Listeners of `onChange` are called before. */
   async follow(): Promise<void> {
-    await this.#synced;
+    const { provisioners } = this.#context;
+    await Promise.all([this.#synced, provisioners.synced]);
     const refresh = (): void => this.#refresh();
     this.#classes.addHandler({ onAdd: refresh, onUpdate: refresh, onDelete: refresh });
     this.#parameters.addHandler({ onAdd: refresh, onUpdate: refresh, onDelete: refresh });
+    provisioners.onChange(refresh);
     await Promise.all(this.#answers);
     this.#refresh();
   }
@@ -81,7 +93,11 @@ export class ClassTable {
     for (const object of this.#classes.cache.list()) {
       const reference = referenceOf(object);
       const isKnown = reference === undefined || 'reason' in reference || this.#isKnown(reference);
-      const each = resolveClass(object, isKnown ? { get: (wanted) => this.#get(wanted) } : undefined);
+      const each = resolveClass(
+        object,
+        isKnown ? { get: (wanted) => this.#get(wanted) } : undefined,
+        this.#context.provisioners,
+      );
       if (each === undefined) continue;
       resolved.push(isKnown ? each : { ...each, problems: this.#refusalOf(reference) });
     }
@@ -91,9 +107,9 @@ export class ClassTable {
     this.#familyOfClass = new Map(
       [...families.values()].flatMap((family) => family.classNames.map((name) => [name, family] as const)),
     );
-    for (const { metadata } of this.#classes.cache.list()) {
-      const name = `${metadata.name}`;
-      this.#report(name, problems.get(name) ?? []);
+    for (const object of this.#classes.cache.list()) {
+      const name = `${object.metadata.name}`;
+      this.#report(name, problems.get(name) ?? unknownController(object));
     }
     for (const key of new Set([...before.keys(), ...families.keys()])) {
       if (isDeepStrictEqual(before.get(key), families.get(key))) continue;
@@ -134,7 +150,7 @@ export class ClassTable {
     const key = `${namespace}/${name}`;
     let informer = this.#configMaps.get(key);
     if (informer === undefined) {
-      const { client, informers } = this.#context;
+      const { informers } = this.#context;
       const select = { namespace, fieldSelector: `metadata.name=${name}` };
       informer = informers.for(CONFIG_MAPS, select);
       this.#configMaps.set(key, informer);
@@ -142,7 +158,7 @@ export class ClassTable {
       informer.addHandler({ onAdd: refresh, onUpdate: refresh, onDelete: refresh });
       const { synced } = informer;
       void synced.then(refresh);
-      const answered = isAccessRefused(client, CONFIG_MAPS, select).then((isRefused) => {
+      const answered = isAccessRefused(this.#context, CONFIG_MAPS, select).then((isRefused) => {
         if (!isRefused) return synced;
         this.#refused.add(key);
         refresh();
@@ -160,6 +176,17 @@ export class ClassTable {
     for (const { reason, message } of problems) this.#context.recorder.warning(subject, reason, message);
   }
 }
+
+/** A class that Tidegate should serve, but cannot. Classes of other controllers do not concern it. */
+const unknownController = ({ metadata, spec }: IngressClass): ClassProblem[] =>
+  spec?.controller?.startsWith(INGRESS_CONTROLLER_PREFIX) === true
+    ? [
+        {
+          reason: 'UnknownController',
+          message: `spec.controller: ${spec.controller} is not a provisioner of this manager, nothing is provisioned for IngressClass ${metadata.name}. Use tidegate.io/nginx or tidegate.io/embedded, or enable the provisioner with a flag of tidegate manager.`,
+        },
+      ]
+    : [];
 
 /** All classes that a router serves. */
 export const classesOf = ({ spec }: L7Router): string[] => [

@@ -1,9 +1,14 @@
 import type { ConfigMap, IngressClass } from '@tidegate/kube';
 import { describe, expect, test } from 'vitest';
 import type { IngressClassParameters } from '../../api/index.ts';
+import { ProvisionerRegistry } from '../provisioners/index.ts';
 import { familiesOf } from './families.ts';
 import { type ParametersReference, type ResolvedClass, resolveClass } from './resolve.ts';
-import { readSettings } from './settings.ts';
+import { readSettings as readFor } from './settings.ts';
+
+const provisioners = new ProvisionerRegistry();
+const readSettings = (parameters: Record<string, string>) =>
+  readFor(parameters, provisioners.forController('tidegate.io/nginx')!);
 
 const ingressClass = (name: string, parameters?: object, controller = 'tidegate.io/nginx'): IngressClass => ({
   apiVersion: 'networking.k8s.io/v1',
@@ -16,7 +21,13 @@ const ours = { apiGroup: 'networking.tidegate.io', kind: 'IngressClassParameters
 describe('readSettings', () => {
   test('returns the defaults without parameters', () => {
     expect(readSettings({})).toEqual({
-      settings: { capacity: { maxHosts: 10_000 }, workload: {}, publishNodeAnnotation: false },
+      settings: {
+        capacity: { maxHosts: 10_000 },
+        workload: {},
+        fixed: {},
+        drainMs: 300_000,
+        publishNodeAnnotation: false,
+      },
       problems: [],
       unknown: [],
     });
@@ -33,10 +44,12 @@ describe('readSettings', () => {
       addresses: '203.0.113.7, 2001:db8::1',
       httpPort: '8000',
       httpsPort: '8001',
-      httpNodePort: '30080',
+      httpNodePort: '30080,30081',
       httpsNodePort: '30443',
       pool: 'paris',
       sharedAddress: 'front',
+      sharedPods: 'pods',
+      drainTime: '90s',
       publishNodeAnnotation: 'true',
     });
     expect({ problems, unknown }).toEqual({ problems: [], unknown: [] });
@@ -46,12 +59,17 @@ describe('readSettings', () => {
         replicas: 2,
         image: 'example/tidegate:1',
         namespace: 'doors',
+        sharedPods: 'pods',
         serviceType: 'LoadBalancer',
-        addresses: ['203.0.113.7', '2001:db8::1'],
         httpPort: 8000,
         httpsPort: 8001,
-        nodePorts: { http: 30080, https: 30443 },
       },
+      fixed: {
+        addresses: ['203.0.113.7', '2001:db8::1'],
+        httpNodePorts: [30080, 30081],
+        httpsNodePorts: [30443],
+      },
+      drainMs: 90_000,
       pool: 'paris',
       sharedAddress: 'front',
       publishNodeAnnotation: true,
@@ -66,7 +84,9 @@ describe('readSettings', () => {
     ['serviceType', 'nodeport', 'write one of NodePort, LoadBalancer, ClusterIP'],
     ['addresses', 'here', 'write comma-separated IP addresses'],
     ['pool', 'a b', 'write a name of at most 63'],
-    ['image', ' ', 'write an image name'],
+    ['image', ' ', 'write a text'],
+    ['httpNodePort', '30080,x', 'write comma-separated numbers from 1 to 65535'],
+    ['drainTime', '5 minutes', 'write a time, for example'],
     ['publishNodeAnnotation', 'yes', 'write one of true, false'],
   ])('reports that %s cannot be %j', (key, value, advice) => {
     const { problems } = readSettings({ [key]: value });
@@ -83,12 +103,16 @@ describe('readSettings', () => {
 describe('resolveClass', () => {
   const asked: ParametersReference[] = [];
   const resolve = (object: IngressClass, found?: IngressClassParameters | ConfigMap) =>
-    resolveClass(object, {
-      get: (reference) => {
-        asked.push(reference);
-        return found;
+    resolveClass(
+      object,
+      {
+        get: (reference) => {
+          asked.push(reference);
+          return found;
+        },
       },
-    });
+      provisioners,
+    );
 
   test('ignores classes of other controllers', () => {
     expect(resolve(ingressClass('x', undefined, 'k8s.io/ingress-nginx'))).toBeUndefined();
@@ -159,7 +183,7 @@ describe('familiesOf', () => {
   ) => {
     const { sharedAddress, ...rest } = more;
     const { settings } = readSettings(sharedAddress === undefined ? {} : { sharedAddress });
-    return { name, created, driver: 'nginx', settings, problems: [], ...rest };
+    return { name, created, driver: 'nginx', programming: 'agent' as const, settings, problems: [], ...rest };
   };
   const keys = (
     classes: ResolvedClass[],
@@ -206,5 +230,31 @@ describe('familiesOf', () => {
         message: expect.stringContaining('is used by IngressClass gold with the data plane nginx'),
       },
     ]);
+  });
+
+  test('gives classes with the same sharedPods the pods of the oldest, and each its own ports', () => {
+    const sharing = (name: string, created: number, parameters: Record<string, string>, driver = 'nginx') =>
+      resolved(name, created, {
+        driver,
+        settings: readSettings({ sharedPods: 'front', ...parameters }).settings,
+      });
+    const { families, problems } = familiesOf(
+      [
+        sharing('gold', 1, { replicas: '2', pool: 'paris', httpPort: '81' }),
+        sharing('silver', 2, { replicas: '3', image: 'x', httpPort: '82' }),
+        sharing('tin', 3, {}, 'embedded'),
+      ],
+      () => undefined,
+    );
+    expect(families.get('class/silver')?.settings).toMatchObject({ pool: 'paris' });
+    expect(families.get('class/silver')?.settings?.workload).toEqual({
+      sharedPods: 'front',
+      replicas: 2,
+      httpPort: 82,
+    });
+    expect(problems.get('gold')).toEqual([]);
+    expect(problems.get('silver')).toMatchObject([{ reason: 'ParametersIgnored' }]);
+    expect(families.get('class/tin')?.settings).toBeUndefined();
+    expect(problems.get('tin')).toMatchObject([{ reason: 'PodsConflict' }]);
   });
 });

@@ -4,6 +4,7 @@
  * address. ClassTable follows the cluster and reports which families have changed.
  */
 export { ClassTable, classesOf } from './class-table.ts';
+export { departedClassesOf, departedClassRecord } from './departed-classes.ts';
 export { isOwnProgram, isWorkloadDriver } from './drivers.ts';
 export { classFamilyKey, type Family, sharedFamilyKey } from './families.ts';
-export { referenceOf } from './resolve.ts';
+export { annotatedParameters, type ParametersReference, referenceOf } from './resolve.ts';

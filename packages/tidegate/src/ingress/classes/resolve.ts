@@ -1,14 +1,29 @@
 import type { ConfigMap, IngressClass } from '@tidegate/kube';
-import { INGRESS_CLASS_PARAMETERS, type IngressClassParameters, SYSTEM_NAMESPACE } from '../../api/index.ts';
-import { driverOf } from './drivers.ts';
-import { type ClassSettings, knownParameters, readSettings } from './settings.ts';
+import {
+  CLASS_PARAMETERS_ANNOTATION,
+  INGRESS_CLASS_PARAMETERS,
+  type IngressClassParameters,
+  SYSTEM_NAMESPACE,
+} from '../../api/index.ts';
+import {
+  type Capability,
+  type Programming,
+  type ProvisionerProfile,
+  type ProvisionerRegistry,
+  sizeProblem,
+} from '../provisioners/index.ts';
+import { type ClassSettings, knownParameters, readSettings, tenantParameters } from './settings.ts';
 
 /** An IngressClass of Tidegate. */
 export interface ResolvedClass {
   readonly name: string;
   /** Milliseconds since the epoch. */
   readonly created: number;
+  /** `spec.driver` of its routers. */
   readonly driver: string;
+  readonly programming: Programming;
+  /** What a provisioner that is not part of Tidegate can do. The manager checks its hosts before they are placed. */
+  readonly abilities?: { readonly controller: string; readonly capabilities: readonly Capability[] };
   /**
    * Undefined if the parameters are missing or invalid: then nothing is provisioned and existing routers stay
    * unchanged.
@@ -19,7 +34,14 @@ export interface ResolvedClass {
 
 /** Becomes an event of the IngressClass. */
 export interface ClassProblem {
-  readonly reason: 'ParametersNotFound' | 'InvalidParameters' | 'UnknownParameters' | 'AddressConflict';
+  readonly reason:
+    | 'ParametersNotFound'
+    | 'InvalidParameters'
+    | 'UnknownParameters'
+    | 'ParametersIgnored'
+    | 'UnknownController'
+    | 'AddressConflict'
+    | 'PodsConflict';
   readonly message: string;
 }
 
@@ -41,23 +63,39 @@ export interface ParametersSource {
 export function resolveClass(
   object: IngressClass,
   source: ParametersSource | undefined,
+  provisioners: Pick<ProvisionerRegistry, 'forController'>,
 ): ResolvedClass | undefined {
-  const driver = driverOf(object.spec?.controller);
-  if (driver === undefined) return undefined;
-  const known = { name: `${object.metadata.name}`, created: createdOf(object), driver };
+  const controller = object.spec?.controller ?? '';
+  const profile = provisioners.forController(controller);
+  if (profile === undefined) return undefined;
+  const { driver, programming } = profile;
+  const known = {
+    name: `${object.metadata.name}`,
+    created: createdOf(object),
+    driver,
+    programming,
+    ...(programming === 'external' && {
+      abilities: { controller: profile.controller, capabilities: [...profile.capabilities].sort() },
+    }),
+  };
   if (source === undefined) return { ...known, settings: undefined, problems: [] };
   const parameters = parametersOf(object, source);
   if ('reason' in parameters) return { ...known, settings: undefined, problems: [parameters] };
-  const reserved = reservedParameters(object, parameters.values);
-  if (reserved !== undefined) return { ...known, settings: undefined, problems: [reserved] };
-  const { settings, problems, unknown } = readSettings(parameters.values);
-  if (problems.length > 0) {
-    const message = `Invalid parameters, nothing is provisioned: ${problems.join('; ')}.`;
-    return { ...known, settings: undefined, problems: [{ reason: 'InvalidParameters', message }] };
-  }
-  const small = tooSmall(object, settings);
-  if (small !== undefined) return { ...known, settings: undefined, problems: [small] };
-  return { ...known, settings, problems: unknown.length === 0 ? [] : [unknownParameters(unknown)] };
+  const invalid = (message: string): ResolvedClass => ({
+    ...known,
+    settings: undefined,
+    problems: [{ reason: 'InvalidParameters', message }],
+  });
+  const size = sizeProblem(parameters.values);
+  if (size !== undefined) return invalid(`Invalid parameters, nothing is provisioned: ${size}.`);
+  const reserved = reservedParameters(object, parameters.values, profile);
+  if (reserved !== undefined) return invalid(reserved);
+  const { settings, problems, unknown } = readSettings(parameters.values, profile, controller);
+  if (problems.length > 0)
+    return invalid(`Invalid parameters, nothing is provisioned: ${problems.join('; ')}.`);
+  const small = tooSmall(object, parameters.values, settings);
+  if (small !== undefined) return invalid(small);
+  return { ...known, settings, problems: unknown.length === 0 ? [] : [unknownParameters(unknown, profile)] };
 }
 
 /**
@@ -82,7 +120,7 @@ function parametersOf(
   source: ParametersSource,
 ): { values: Readonly<Record<string, string>> } | ClassProblem {
   const reference = referenceOf(object);
-  if (reference === undefined) return { values: {} };
+  if (reference === undefined) return annotatedParameters(object);
   if ('reason' in reference) return reference;
   const found = source.get(reference);
   if (found !== undefined) return { values: valuesOf(found) };
@@ -91,50 +129,79 @@ function parametersOf(
   return { reason: 'ParametersNotFound', message };
 }
 
+/** The parameters in the annotation. Only administrators of the cluster can write an IngressClass. */
+export function annotatedParameters({
+  metadata,
+}: IngressClass): { values: Readonly<Record<string, string>> } | ClassProblem {
+  const text = metadata.annotations?.[CLASS_PARAMETERS_ANNOTATION];
+  if (text === undefined) return { values: {} };
+  const invalid: ClassProblem = {
+    reason: 'InvalidParameters',
+    message: `The annotation ${CLASS_PARAMETERS_ANNOTATION} is not a JSON object whose values are strings, nothing is provisioned. Write for example {"replicas": "2"}, or use spec.parameters.`,
+  };
+  try {
+    const values: unknown = JSON.parse(text);
+    const isMap = typeof values === 'object' && values !== null && !Array.isArray(values);
+    if (!isMap || Object.values(values).some((value) => typeof value !== 'string')) return invalid;
+    return { values: values as Record<string, string> };
+  } catch {
+    return invalid;
+  }
+}
+
 const valuesOf = (found: IngressClassParameters | ConfigMap): Readonly<Record<string, string>> => {
   const { parameters, data } = found as Partial<IngressClassParameters> & Pick<ConfigMap, 'data'>;
   return (found.kind === 'ConfigMap' ? data : parameters) ?? {};
 };
 
 /**
- * The parameters that a tenant may set. All others decide what the manager runs with its own permissions, and where: they
- * must be in the namespace of Tidegate, which only administrators can write to.
+ * A sentence if the parameters of a tenant set more than a tenant may set. The others decide what the manager runs with its
+ * own permissions, and where: they must be in the namespace of Tidegate, which only administrators can write to.
  */
-const TENANT_PARAMETERS: ReadonlySet<string> = new Set(['maxHosts', 'maxRules', 'accessLog']);
-
-/** A problem if the parameters of a tenant set more than a tenant may set. */
-function reservedParameters(object: IngressClass, values: object): ClassProblem | undefined {
+function reservedParameters(
+  object: IngressClass,
+  values: object,
+  profile: ProvisionerProfile,
+): string | undefined {
   const reference = referenceOf(object);
   if (reference === undefined || 'reason' in reference || reference.namespace === SYSTEM_NAMESPACE)
     return undefined;
-  const supported = new Set(knownParameters());
-  const names = Object.keys(values).filter((name) => supported.has(name) && !TENANT_PARAMETERS.has(name));
+  const allowed = tenantParameters(profile);
+  const supported = new Set(knownParameters(profile));
+  // What a provisioner outside of Tidegate does with an unknown parameter is not known.
+  const isReserved = (name: string): boolean =>
+    !allowed.includes(name) && (supported.has(name) || profile.programming !== 'agent');
+  const names = Object.keys(values).filter(isReserved);
   if (names.length === 0) return undefined;
   const { kind, namespace, name } = reference;
-  const message = `${kind} ${namespace}/${name} must not set ${names.toSorted().join(', ')}, nothing is provisioned. In the namespace ${namespace}, only ${[...TENANT_PARAMETERS].join(', ')} are allowed: move the parameters to ${SYSTEM_NAMESPACE}, and remove spec.parameters.scope and spec.parameters.namespace.`;
-  return { reason: 'InvalidParameters', message };
+  return `${kind} ${namespace}/${name} must not set ${names.toSorted().join(', ')}, nothing is provisioned. In the namespace ${namespace}, only ${allowed.join(', ')} are allowed: move the parameters to ${SYSTEM_NAMESPACE}, and remove spec.parameters.scope and spec.parameters.namespace.`;
 }
 
 /** Every router is a workload with an address: with a low capacity, each host of a tenant would get its own. */
 const TENANT_MINIMUM = { maxHosts: 1_000, maxRules: 10_000 };
 
-function tooSmall(object: IngressClass, { capacity }: ClassSettings): ClassProblem | undefined {
+function tooSmall(
+  object: IngressClass,
+  values: Readonly<Record<string, string>>,
+  { capacity }: ClassSettings,
+): string | undefined {
   const reference = referenceOf(object);
   if (reference === undefined || 'reason' in reference || reference.namespace === SYSTEM_NAMESPACE)
     return undefined;
   const { kind, namespace, name } = reference;
   for (const [parameter, least] of Object.entries(TENANT_MINIMUM)) {
     const value = capacity[parameter as keyof typeof TENANT_MINIMUM] ?? least;
-    if (value >= least) continue;
-    const message = `${kind} ${namespace}/${name} sets ${parameter} to ${value}, nothing is provisioned. In the namespace ${namespace}, it must be at least ${least}: move the parameters to ${SYSTEM_NAMESPACE}, or increase it.`;
-    return { reason: 'InvalidParameters', message };
+    // The limits of the provisioner itself may be lower.
+    if (!Object.hasOwn(values, parameter) || value >= least) continue;
+    return `${kind} ${namespace}/${name} sets ${parameter} to ${value}, nothing is provisioned. In the namespace ${namespace}, it must be at least ${least}: move the parameters to ${SYSTEM_NAMESPACE}, or increase it.`;
   }
   return undefined;
 }
 
-function unknownParameters(unknown: readonly string[]): ClassProblem {
+function unknownParameters(unknown: readonly string[], profile: ProvisionerProfile): ClassProblem {
   const names = unknown.slice(0, 10).map((name) => JSON.stringify(name.slice(0, 63)));
-  const message = `Unknown parameters are ignored: ${names.join(', ')}. Supported parameters: ${knownParameters().join(', ')}.`;
+  const ignored = profile.programming === 'agent' ? 'are ignored' : 'are passed on';
+  const message = `Unknown parameters ${ignored}: ${names.join(', ')}. Supported parameters: ${knownParameters(profile).join(', ')}.`;
   return { reason: 'UnknownParameters', message };
 }
 

@@ -1,142 +1,123 @@
-import { isIP } from 'node:net';
-import { labelValueProblems } from '@tidegate/kube';
 import { MOST_ROUTER_HOSTS, type RouterCapacity, type RouterWorkload } from '../../api/index.ts';
+import {
+  type Capacity,
+  COMMON_PARAMETERS,
+  checkParameters,
+  durationMs,
+  type Parameters,
+  type ProvisionerProfile,
+} from '../provisioners/index.ts';
 
 /** Parsed parameters of a class. */
 export interface ClassSettings {
-  readonly capacity: Required<Pick<RouterCapacity, 'maxHosts'>> & Pick<RouterCapacity, 'maxRules'>;
-  readonly workload: RouterWorkload;
+  readonly capacity: RouterCapacity & { readonly maxHosts: number };
+  /** The same for all routers of the class. */
+  readonly workload: Omit<RouterWorkload, 'addresses' | 'nodePorts' | 'section'>;
+  /** Fixed addresses and node ports, of which each router gets one. Absent: any. */
+  readonly fixed: FixedAddresses;
   /** The routers of the class run in this pool. */
   readonly pool?: string;
   /** Classes with the same value share routers, and so an address. */
   readonly sharedAddress?: string;
+  /** How long a host stays on its old router after it has moved. */
+  readonly drainMs: number;
   /** Write the address of a router to an annotation of its nodes, in the format of Kuryr. */
   readonly publishNodeAnnotation: boolean;
+  /** All parameters as they were written, for a provisioner that does not run Deployments. */
+  readonly parameters?: Parameters;
 }
 
-interface Draft {
-  capacity: { maxHosts: number; maxRules?: number };
-  workload: RouterWorkload;
-  pool?: string;
-  sharedAddress?: string;
-  publishNodeAnnotation: boolean;
+export interface FixedAddresses {
+  readonly addresses?: readonly string[];
+  readonly httpNodePorts?: readonly number[];
+  readonly httpsNodePorts?: readonly number[];
 }
 
-/** The value of a parameter is invalid. The message says which values are valid. */
-class ParameterError extends Error {}
-
-/** Parses a value and stores it in the draft. Throws ParameterError. */
-type Read = (value: string, into: Draft) => void;
-
-/** `spec.hosts` lists every host, and an object can have about 1.5 MB. This leaves room for long names. */
 const DEFAULT_MAX_HOSTS = 10_000;
-const MAX_PORT = 65_535;
-
-const PARAMETERS: Readonly<Record<string, Read>> = {
-  maxHosts: (value, { capacity }) => {
-    capacity.maxHosts = integer(value, 1, MOST_ROUTER_HOSTS);
-  },
-  maxRules: (value, { capacity }) => {
-    capacity.maxRules = integer(value, 1, 10_000_000);
-  },
-  replicas: (value, { workload }) => {
-    workload.replicas = integer(value, 0, 1_000);
-  },
-  image: (value, { workload }) => {
-    workload.image = nonEmpty(value);
-  },
-  namespace: (value, { workload }) => {
-    workload.namespace = label(value);
-  },
-  serviceType: (value, { workload }) => {
-    workload.serviceType = oneOf(value, ['NodePort', 'LoadBalancer', 'ClusterIP']);
-  },
-  addresses: (value, { workload }) => {
-    workload.addresses = value.split(',').map((part) => address(part.trim()));
-  },
-  httpPort: (value, { workload }) => {
-    workload.httpPort = integer(value, 1, MAX_PORT);
-  },
-  httpsPort: (value, { workload }) => {
-    workload.httpsPort = integer(value, 1, MAX_PORT);
-  },
-  httpNodePort: (value, { workload }) => {
-    workload.nodePorts = { ...workload.nodePorts, http: integer(value, 1, MAX_PORT) };
-  },
-  httpsNodePort: (value, { workload }) => {
-    workload.nodePorts = { ...workload.nodePorts, https: integer(value, 1, MAX_PORT) };
-  },
-  accessLog: (value, { workload }) => {
-    workload.accessLog = oneOf(value, ['true', 'false']) === 'true';
-  },
-  pool: (value, draft) => {
-    draft.pool = label(value);
-  },
-  sharedAddress: (value, draft) => {
-    draft.sharedAddress = label(value);
-  },
-  publishNodeAnnotation: (value, draft) => {
-    draft.publishNodeAnnotation = oneOf(value, ['true', 'false']) === 'true';
-  },
-};
+const DEFAULT_DRAIN_TIME = '5m';
 
 /**
  * Parses the parameters of a class. `problems` are sentences for the user; if there are any, do not use the settings.
- * `unknown` parameters are reported and ignored.
+ * `unknown` parameters are reported and passed on.
  */
-export function readSettings(parameters: Readonly<Record<string, string>>): {
-  settings: ClassSettings;
-  problems: string[];
-  unknown: string[];
-} {
-  const settings: Draft = {
-    capacity: { maxHosts: DEFAULT_MAX_HOSTS },
-    workload: {},
-    publishNodeAnnotation: false,
+export function readSettings(
+  written: Parameters,
+  profile: ProvisionerProfile,
+  controller = profile.controller,
+): { settings: ClassSettings; problems: string[]; unknown: readonly string[] } {
+  const { problems, unknown } = checkParameters(written, profile.parameters, COMMON_PARAMETERS);
+  const parameters = { ...profile.defaults?.(controller), ...written };
+  return {
+    settings: settingsOf(parameters, written, profile),
+    problems: problems.map(({ key, message }) => `${key}: ${message}`),
+    unknown,
   };
-  const problems: string[] = [];
-  const unknown: string[] = [];
-  for (const [key, value] of Object.entries(parameters)) {
-    const read = Object.hasOwn(PARAMETERS, key) ? PARAMETERS[key] : undefined;
-    if (read === undefined) {
-      unknown.push(key);
-      continue;
-    }
-    try {
-      read(value, settings);
-    } catch (error) {
-      if (!(error instanceof ParameterError)) throw error;
-      problems.push(`${key}: ${JSON.stringify(value.slice(0, 100))} is invalid: ${error.message}`);
-    }
-  }
-  return { settings, problems, unknown };
 }
 
-export const knownParameters = (): string[] => Object.keys(PARAMETERS).toSorted();
+export const knownParameters = ({ parameters }: ProvisionerProfile): string[] =>
+  [...Object.keys(parameters.keys), ...Object.keys(COMMON_PARAMETERS)].toSorted();
 
-function integer(value: string, least: number, most: number): number {
-  const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  throw new ParameterError(`write a number from ${least} to ${most}`);
+/** The parameters that a tenant may set. */
+export const tenantParameters = ({ parameters }: ProvisionerProfile): string[] =>
+  Object.entries({ ...COMMON_PARAMETERS, ...parameters.keys })
+    .filter(([, { byTenants }]) => byTenants === true)
+    .map(([key]) => key);
+
+function settingsOf(values: Parameters, written: Parameters, profile: ProvisionerProfile): ClassSettings {
+  const text = (key: string): string | undefined => (Object.hasOwn(values, key) ? values[key] : undefined);
+  const isWorkload = profile.programming === 'agent';
+  return {
+    capacity: capacityOf(profile.limits, number(text('maxHosts')), number(text('maxRules'))),
+    workload: isWorkload ? workloadOf(text) : {},
+    fixed: isWorkload ? fixedOf(text) : {},
+    ...optional('pool', text('pool')),
+    ...optional('sharedAddress', text('sharedAddress')),
+    drainMs: durationMs(text('drainTime') ?? DEFAULT_DRAIN_TIME) ?? 0,
+    publishNodeAnnotation: text('publishNodeAnnotation') === 'true',
+    ...(!isWorkload && { parameters: written }),
+  };
 }
 
-function oneOf<const T extends string>(value: string, words: readonly T[]): T {
-  const word = words.find((each) => each === value);
-  if (word === undefined) throw new ParameterError(`write one of ${words.join(', ')}`);
-  return word;
+/** Parameters lower the limits of the provisioner, and never raise them. */
+function capacityOf(
+  limits: Capacity,
+  maxHosts = DEFAULT_MAX_HOSTS,
+  maxRules = Number.POSITIVE_INFINITY,
+): ClassSettings['capacity'] {
+  const rules = Math.min(maxRules, limits.rules ?? Number.POSITIVE_INFINITY);
+  return {
+    maxHosts: Math.min(maxHosts, limits.hosts ?? MOST_ROUTER_HOSTS, MOST_ROUTER_HOSTS),
+    ...(Number.isFinite(rules) && { maxRules: rules }),
+    ...optional('maxCertificates', limits.certificates),
+    ...optional('maxUpstreams', limits.upstreams),
+    ...optional('maxBytes', limits.bytes),
+  };
 }
 
-function label(value: string): string {
-  if (value !== '' && labelValueProblems(value).length === 0) return value;
-  throw new ParameterError('write a name of at most 63 letters, digits and dashes');
-}
+type Text = (key: string) => string | undefined;
 
-function address(value: string): string {
-  if (isIP(value) === 0) throw new ParameterError('write comma-separated IP addresses');
-  return value;
-}
+const workloadOf = (text: Text): ClassSettings['workload'] => ({
+  ...optional('replicas', number(text('replicas'))),
+  ...optional('image', text('image')),
+  ...optional('namespace', text('namespace')),
+  ...optional('serviceType', text('serviceType') as RouterWorkload['serviceType']),
+  ...optional('httpPort', number(text('httpPort'))),
+  ...optional('httpsPort', number(text('httpsPort'))),
+  ...optional('sharedPods', text('sharedPods')),
+  ...(text('accessLog') !== undefined && { accessLog: text('accessLog') === 'true' }),
+});
 
-function nonEmpty(value: string): string {
-  if (value.trim() === '') throw new ParameterError('write an image name, or remove the parameter');
-  return value;
-}
+const fixedOf = (text: Text): FixedAddresses => ({
+  ...optional('addresses', list(text('addresses'))),
+  ...optional('httpNodePorts', list(text('httpNodePort'))?.map(Number)),
+  ...optional('httpsNodePorts', list(text('httpsNodePort'))?.map(Number)),
+});
+
+const number = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : Number(text);
+
+const list = (text: string | undefined): string[] | undefined =>
+  text === undefined ? undefined : [...new Set(text.split(',').map((part) => part.trim()))];
+
+const optional = <K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } =>
+  (value === undefined ? {} : { [key]: value }) as { [P in K]?: V };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readPolicies } from '../policy/index.ts';
 import { readAnnotations } from './annotations.ts';
 
 const read = (name: string, value: string) => readAnnotations({ [`tidegate.io/${name}`]: value });
@@ -10,7 +11,8 @@ test('returns defaults without annotations', () => {
     limits: {},
     redirectToHttps: false,
     closes: false,
-    hasRegexPaths: false,
+    closesRoutes: false,
+    policies: readPolicies(new Map(), { namespace: '', name: '' }),
     problems: [],
   });
 });
@@ -36,7 +38,6 @@ describe('readAnnotations with a valid value', () => {
 
 describe('readAnnotations with an invalid value', () => {
   test.each([
-    ['backend-protocol', 'fcgi'],
     ['balance', ''],
     ['proxy-connect-timeout', '0'],
     ['proxy-connect-timeout', '76'],
@@ -58,18 +59,38 @@ describe('readAnnotations with an invalid value', () => {
   });
 });
 
+describe('an unsupported protocol of the backend', () => {
+  test.each([
+    ['tidegate.io/', 'fcgi'],
+    ['tidegate.io/', ''],
+    ['nginx.ingress.kubernetes.io/', 'GRPCS'],
+    ['nginx.ingress.kubernetes.io/', 'AUTO_HTTP'],
+  ])('is not replaced by HTTP: %sbackend-protocol: %j', (prefix, value) => {
+    const { protocol, problems } = readAnnotations({ [`${prefix}backend-protocol`]: value });
+    expect(protocol).toBeUndefined();
+    expect(problems).toEqual([
+      {
+        reason: 'InvalidAnnotation',
+        about: 'routes',
+        field: `metadata.annotations[${prefix}backend-protocol]`,
+        message: `Invalid value ${JSON.stringify(value)}: write one of http, https, grpc. Requests to the backends of the Ingress get the response 503.`,
+      },
+    ]);
+  });
+});
+
 test('reports unknown annotations of Tidegate and of ingress-nginx, and not those of other programs', () => {
   expect(
     readAnnotations({
       'tidegate.io/ballance': 'x',
-      'nginx.ingress.kubernetes.io/rewrite-target': '/',
+      'nginx.ingress.kubernetes.io/fastcgi-index': 'index.php',
       'apps.tidegate.io/edition': 'x',
     }).problems,
   ).toMatchObject([
     { reason: 'UnknownAnnotation', field: 'metadata.annotations[tidegate.io/ballance]' },
     {
       reason: 'AnnotationIgnored',
-      field: 'metadata.annotations[nginx.ingress.kubernetes.io/rewrite-target]',
+      field: 'metadata.annotations[nginx.ingress.kubernetes.io/fastcgi-index]',
     },
   ]);
 });

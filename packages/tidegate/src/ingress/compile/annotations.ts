@@ -8,12 +8,17 @@ import {
   SSL_REDIRECT_ANNOTATION,
 } from '../../api/index.ts';
 import type { Limits, Upstream } from '../model.ts';
-import { type NginxAnnotations, readNginxAnnotations } from '../nginx-annotations/index.ts';
+import { NGINX_PREFIX, type NginxAnnotations, readNginxAnnotations } from '../nginx-annotations/index.ts';
+import { type Effect, type IngressPolicies, readPolicies } from '../policy/index.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 
 /** The settings in the annotations of an Ingress. */
 export interface IngressOptions {
-  readonly protocol: Upstream['protocol'];
+  /**
+   * Undefined if the Ingress asks for a protocol that Tidegate does not support. It gets the response 503: in another
+   * protocol, for example without TLS, the backend might receive what the author did not want to send.
+   */
+  readonly protocol: Upstream['protocol'] | undefined;
   readonly balance: Upstream['balance'];
   readonly limits: Limits;
   readonly redirectToHttps: boolean;
@@ -22,8 +27,9 @@ export interface IngressOptions {
    * other Ingresses of these hosts in the same namespace are served.
    */
   readonly closes: boolean;
-  /** ingress-nginx reads the paths as regular expressions. */
-  readonly hasRegexPaths: boolean;
+  /** An annotation is not valid, and the routes of the Ingress must not be served without it. */
+  readonly closesRoutes: boolean;
+  readonly policies: IngressPolicies;
   readonly problems: readonly IngressProblem[];
 }
 
@@ -33,12 +39,31 @@ interface Grammar<V> {
   read(value: string): V | undefined;
   /** Valid values, for the message. */
   readonly expected: string;
+  /** What happens with an invalid value, if it is not ignored; a sentence. */
+  readonly otherwise?: string;
 }
 
 const oneOf = <V extends string>(...values: V[]): Grammar<V> => ({
   read: (value) => values.find((each) => each.toLowerCase() === value.toLowerCase()),
   expected: `one of ${values.join(', ')}`,
 });
+
+const PROTOCOL: Grammar<Upstream['protocol']> = {
+  ...oneOf('http', 'https', 'grpc'),
+  otherwise: 'Requests to the backends of the Ingress get the response 503.',
+};
+
+/** With the names of ingress-nginx too. */
+const BALANCE: Grammar<Upstream['balance']> = {
+  read(value) {
+    const name = value.toLowerCase().replace('_', '');
+    if (name === 'leastconn') return 'leastConnections';
+    return BALANCES.find((each) => each.toLowerCase() === name);
+  },
+  expected: 'one of roundRobin, leastConnections, ewma',
+};
+
+const BALANCES = ['roundRobin', 'leastConnections', 'ewma'] as const;
 
 const MILLISECONDS: Record<string, number> = { ms: 1, s: 1000, '': 1000, m: 60_000, h: 3_600_000 };
 
@@ -67,9 +92,12 @@ export const annotationField = (name: string): string => `metadata.annotations[$
 
 /**
  * Reads the annotations of Tidegate and of ingress-nginx. Only known values are accepted: nothing that a tenant writes reaches a data plane as
- * text. Invalid and unknown annotations are ignored and reported.
+ * text. Invalid and unknown annotations are reported, and ignored unless the grammar says otherwise.
  */
-export function readAnnotations(annotations: Readonly<Record<string, string>> = {}): IngressOptions {
+export function readAnnotations(
+  annotations: Readonly<Record<string, string>> = {},
+  ingress: { readonly namespace: string; readonly name: string } = { namespace: '', name: '' },
+): IngressOptions {
   const nginx = readNginxAnnotations(annotations);
   const reader = new Reader(annotations, nginx.aliases);
   const limits = {
@@ -77,14 +105,22 @@ export function readAnnotations(annotations: Readonly<Record<string, string>> = 
     readTimeoutMs: reader.read(READ_TIMEOUT_ANNOTATION, durationUpTo(24 * 3_600_000, '24h')),
     maxBodyBytes: reader.read(MAX_BODY_SIZE_ANNOTATION, size),
   };
+  const read = readPolicies(nginx.policies, ingress);
+  // Tidegate's own annotation wins.
+  const policies = annotations[SSL_REDIRECT_ANNOTATION] === undefined ? read : { ...read, secure: undefined };
+  const has = (wanted: Effect): boolean => policies.invalid.some(({ effect }) => effect === wanted);
   return {
-    protocol: reader.read(BACKEND_PROTOCOL_ANNOTATION, oneOf('http', 'https', 'grpc')) ?? 'http',
-    balance: reader.read(BALANCE_ANNOTATION, oneOf('roundRobin', 'leastConnections')) ?? 'roundRobin',
-    limits: Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)),
+    protocol: reader.readOr('http', BACKEND_PROTOCOL_ANNOTATION, PROTOCOL),
+    balance: reader.read(BALANCE_ANNOTATION, BALANCE) ?? 'roundRobin',
+    limits: {
+      ...Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)),
+      ...policies.forwarding,
+    },
     redirectToHttps: reader.read(SSL_REDIRECT_ANNOTATION, oneOf('true', 'false')) === 'true',
-    closes: nginx.refused.length > 0,
-    hasRegexPaths: nginx.hasRegexPaths,
-    problems: [...reader.problems, ...reader.unknown(), ...problemsOf(nginx)],
+    closes: nginx.refused.length > 0 || has('closesHosts'),
+    closesRoutes: has('closesRoutes'),
+    policies,
+    problems: [...reader.problems, ...reader.unknown(), ...problemsOf(nginx), ...invalidOf(policies)],
   };
 }
 
@@ -97,6 +133,18 @@ const problemsOf = ({ refused, ignored }: NginxAnnotations): IngressProblem[] =>
   ),
 ];
 
+/** Admission rejects the Ingress with these words, and events have them for one that was stored nevertheless. */
+const CONSEQUENCES: Readonly<Record<Effect, string>> = {
+  closesHosts: ' With another value, all requests for the hosts of the Ingress get the response 503.',
+  closesRoutes: ' With another value, all requests for the paths of the Ingress get the response 503.',
+  ignored: '',
+};
+
+const invalidOf = ({ invalid }: IngressPolicies): IngressProblem[] =>
+  invalid.map(({ name, message, effect }) =>
+    ingressProblem('InvalidAnnotation', annotationField(NGINX_PREFIX + name), message + CONSEQUENCES[effect]),
+  );
+
 class Reader {
   readonly problems: IngressProblem[] = [];
   readonly #annotations: Readonly<Record<string, string>>;
@@ -108,15 +156,22 @@ class Reader {
     this.#aliases = aliases;
   }
 
+  /** Undefined if the annotation is absent or invalid. */
   read<V>(name: string, grammar: Grammar<V>): V | undefined {
+    return this.readOr(undefined, name, grammar);
+  }
+
+  /** The default if the annotation is absent; undefined if it is invalid. */
+  readOr<V>(absent: V | undefined, name: string, grammar: Grammar<V>): V | undefined {
     this.#known.push(name);
     const used = this.#annotations[name] === undefined ? (this.#aliases.get(name) ?? name) : name;
     const written = this.#annotations[used];
-    if (written === undefined) return undefined;
+    if (written === undefined) return absent;
     const value = grammar.read(written.trim());
     if (value === undefined) {
-      const message = `Invalid value ${JSON.stringify(written.slice(0, 100))}: write ${grammar.expected}.`;
-      this.problems.push(ingressProblem('InvalidAnnotation', annotationField(used), message));
+      const { expected, otherwise = '' } = grammar;
+      const message = `Invalid value ${JSON.stringify(written.slice(0, 100))}: write ${expected}. ${otherwise}`;
+      this.problems.push(ingressProblem('InvalidAnnotation', annotationField(used), message.trim()));
     }
     return value;
   }

@@ -1,5 +1,5 @@
 import type { Upstream, UpstreamId } from '../model.ts';
-import type { IngressOptions } from './annotations.ts';
+import type { ExternalServer } from '../policy/index.ts';
 
 /** A backend as an Ingress names it, before the Service is looked up. */
 export interface UpstreamReference {
@@ -10,6 +10,10 @@ export interface UpstreamReference {
   readonly port: string | number;
   readonly protocol: Upstream['protocol'];
   readonly balance: Upstream['balance'];
+  /** The address of the Service is used, not its endpoints. */
+  readonly usesAddress?: true;
+  /** A server that a policy names, and not a Service: `service` is its DNS name or address. */
+  readonly isExternal?: true;
 }
 
 /** In place of the port: the upstream of routes that are not served. Requests get the response 503. */
@@ -35,12 +39,16 @@ interface ServiceBackend {
 export function upstreamReference(
   namespace: string,
   backend: { service?: ServiceBackend } | undefined,
-  { protocol, balance }: Pick<IngressOptions, 'protocol' | 'balance'>,
+  { protocol, balance, usesAddress }: Pick<Upstream, 'protocol' | 'balance' | 'usesAddress'>,
 ): UpstreamReference {
   const service = backend?.service?.name ?? '';
   const port = backend?.service?.port?.name || backend?.service?.port?.number || '';
   // A Service that is used with two protocols is two upstreams, so that one Ingress does not affect another.
-  const unusual = [protocol === 'http' ? '' : `_${protocol}`, balance === 'roundRobin' ? '' : `_${balance}`];
+  const unusual = [
+    protocol === 'http' ? '' : `_${protocol}`,
+    balance === 'roundRobin' ? '' : `_${balance}`,
+    usesAddress ? '_address' : '',
+  ];
   return {
     id: `${namespace}_${service}_${port}${unusual.join('')}`,
     namespace,
@@ -48,5 +56,20 @@ export function upstreamReference(
     port,
     protocol,
     balance,
+    ...(usesAddress && { usesAddress }),
   };
 }
+
+/** A server that a policy of a route needs. */
+export const externalReference = (
+  namespace: string,
+  { id, host, port, protocol }: ExternalServer,
+): UpstreamReference => ({
+  id,
+  namespace,
+  service: host,
+  port,
+  protocol,
+  balance: 'roundRobin',
+  isExternal: true,
+});

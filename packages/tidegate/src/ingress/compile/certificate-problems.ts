@@ -1,5 +1,5 @@
 import type { CertificateTable } from './certificate-table.ts';
-import type { IngressFacts, TlsEntry } from './ingress-facts.ts';
+import type { IngressFacts, TlsEntry } from './facts.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 import { isFor, type TlsSecret } from './tls-secret.ts';
 

@@ -1,8 +1,9 @@
 import { keyOf, type Secret, SetsByKey } from '@tidegate/kube';
 import { wildcardOf } from '../match/index.ts';
 import type { Certificate, Changes, HostName } from '../model.ts';
+import type { IngressFacts, TlsEntry } from './facts.ts';
 import type { HostTable } from './host-table.ts';
-import { compareAge, type IngressFacts, type TlsEntry } from './ingress-facts.ts';
+import { compareAge } from './ingress-facts.ts';
 import { type SecretState, SecretTable } from './secret-table.ts';
 import type { ServedHosts } from './served-hosts.ts';
 import { isFor, type TlsSecret } from './tls-secret.ts';

@@ -82,6 +82,26 @@ describe('flush', () => {
   });
 });
 
+test('an Ingress with an unsupported protocol has routes that respond with 503, and affects no other Ingress', () => {
+  const compiler = newCompiler();
+  const annotations = { 'nginx.ingress.kubernetes.io/backend-protocol': 'GRPCS' };
+  compiler.put('Service', service('web'));
+  compiler.put('Ingress', ingress({ rules, annotations, defaultBackend: 'web:80' }));
+  compiler.put('Ingress', ingress({ name: 'other', rules: { 'a.example.com/other': 'web:80' } }));
+  const { delta, outcomes } = compiler.flush();
+  const [host] = delta?.hosts.set ?? [];
+  const upstreams = host?.routes.map(({ action }) => action.backends[0]?.upstream);
+  expect(upstreams).toEqual(['shop_web_80', 'shop__']);
+  expect(host?.fallback?.backends).toEqual([{ upstream: 'shop__', weight: 1 }]);
+  expect(delta?.upstreams.set.find(({ id }) => id === 'shop__')).toMatchObject({
+    endpoints: [],
+    problem: 'notSupported',
+  });
+  expect(outcomes.set.find(({ ingress: key }) => key === KEY)?.problems).toMatchObject([
+    { reason: 'InvalidAnnotation', about: 'routes' },
+  ]);
+});
+
 describe('the class of an Ingress', () => {
   const byAnnotation = (field: string | undefined, annotation: string) => {
     const object = ingress({ rules, annotations: { 'kubernetes.io/ingress.class': annotation } });

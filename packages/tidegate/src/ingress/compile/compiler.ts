@@ -5,10 +5,11 @@ import { wildcardOf } from '../match/index.ts';
 import type { Changes, Delta, HostName } from '../model.ts';
 import type { UpstreamReference } from './backend.ts';
 import { CertificateTable } from './certificate-table.ts';
+import { CredentialTable } from './credential-table.ts';
+import type { IngressFacts } from './facts.ts';
 import { type Explain, HostOwners } from './host-owners.ts';
 import type { CompiledHost } from './host-routes.ts';
 import { HostTable } from './host-table.ts';
-import type { IngressFacts } from './ingress-facts.ts';
 import { IngressSet } from './ingress-set.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { ServedHosts } from './served-hosts.ts';
@@ -26,7 +27,7 @@ export interface Inputs {
 }
 
 export interface CompilerOptions {
-  /** Ingresses of these classes are compiled. */
+  /** Ingresses of these classes are compiled. `setClassNames` changes it. */
   readonly classNames: readonly string[];
   /** The hosts of this router. Default: all hosts. `setServedHosts` changes it. */
   readonly hosts?: Iterable<HostName>;
@@ -35,10 +36,20 @@ export interface CompilerOptions {
    * the oldest Ingress that names it.
    */
   readonly claimsRequired?: boolean;
+  /** Whether Ingresses of classes with this controller are compiled. Default: those of Tidegate's own controllers. */
+  readonly isOurs?: (controller: string) => boolean;
   /** Explains in the outcome of an Ingress why its namespace has no claim to a host. */
   readonly explain?: Explain;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+}
+
+/** What has left the classes of a router, and is served there until clients have followed. */
+export interface Departing {
+  /** `namespace/name`. */
+  readonly ingresses: ReadonlySet<string>;
+  /** Classes that have left the address, with the time in milliseconds since the epoch: their claims from before count. */
+  readonly classes: ReadonlyMap<string, number>;
 }
 
 /** Result of a flush. */
@@ -61,6 +72,9 @@ export interface Work {
   outcomes: number;
 }
 
+/** The parts of a route table. */
+export type TableKind = keyof Omit<Delta, 'from' | 'to'>;
+
 /** The table that receives objects of one kind. */
 interface Input<T> {
   put(object: T): void;
@@ -72,7 +86,7 @@ interface Input<T> {
  * change, not on the number of objects.
  *
  * `put` and `remove` only update indexes and mark results as dirty. `flush` computes dirty results in a fixed order,
- * because each step marks inputs of the next: hosts, then upstreams and certificates, then outcomes.
+ * because each step marks inputs of the next: hosts, then upstreams, certificates and users, then outcomes.
  */
 export class Compiler {
   readonly work: Work = { hosts: 0, upstreams: 0, certificates: 0, outcomes: 0 };
@@ -82,6 +96,7 @@ export class Compiler {
   readonly #hosts: HostTable;
   readonly #upstreams = new UpstreamTable();
   readonly #certificates: CertificateTable;
+  readonly #credentials = new CredentialTable();
   readonly #secrets = new WantedSecrets();
   readonly #ingresses: IngressSet;
   /** Keys of Ingresses whose outcome may have changed. */
@@ -93,13 +108,19 @@ export class Compiler {
   constructor(options: CompilerOptions) {
     this.#options = options;
     this.#servedHosts = new ServedHosts(options.hosts);
-    this.#owners = new HostOwners(options.classNames, options.claimsRequired === true, options.explain);
+    this.#owners = new HostOwners(
+      options.classNames,
+      options.claimsRequired === true,
+      (ingress) => this.#ingresses.isDeparting(ingress),
+      options.explain,
+    );
     this.#hosts = new HostTable(this.#servedHosts, this.#owners);
     this.#certificates = new CertificateTable(this.#hosts, this.#servedHosts);
-    this.#ingresses = new IngressSet(options.classNames, {
-      added: (ingress) => this.#added(ingress),
-      removed: (ingress) => this.#removed(ingress),
-    });
+    const follower = {
+      added: (ingress: IngressFacts) => this.#added(ingress),
+      removed: (ingress: IngressFacts) => this.#removed(ingress),
+    };
+    this.#ingresses = new IngressSet(options.classNames, follower, options.isOurs);
     this.#inputs = {
       HostClaim: {
         put: (object) => this.#ownerChanged(this.#owners.put(object)),
@@ -122,8 +143,14 @@ export class Compiler {
         remove: (key) => this.#upstreams.removeSlice(key),
       },
       Secret: {
-        put: (object) => this.#touch(this.#certificates.putSecret(object)),
-        remove: (key) => this.#touch(this.#certificates.removeSecret(key)),
+        put: (object) => {
+          this.#touch(this.#certificates.putSecret(object));
+          this.#credentials.putSecret(object);
+        },
+        remove: (key) => {
+          this.#touch(this.#certificates.removeSecret(key));
+          this.#credentials.removeSecret(key);
+        },
       },
     };
   }
@@ -136,6 +163,26 @@ export class Compiler {
   /** `key` is `namespace/name`, or the name of an IngressClass or HostClaim. */
   remove(kind: keyof Inputs, key: string): void {
     this.#inputs[kind].remove(key);
+  }
+
+  /** What an Ingress asks for. Undefined if it does not belong to the classes. */
+  factsOf(ingress: string): IngressFacts | undefined {
+    return this.#ingresses.get(ingress);
+  }
+
+  /** Replaces the classes. Put all HostClaims and Ingresses again afterwards: those of a new class were ignored before. */
+  setClassNames(classNames: readonly string[]): void {
+    this.#owners.setClassNames(classNames);
+    this.#ingresses.setClassNames(classNames);
+  }
+
+  /**
+   * Replaces what is compiled although it has left the classes. Returns the keys of Ingresses that were added or removed: put
+   * them again afterwards. Use it only if claims are required: such an Ingress has no right to a host that is not claimed.
+   */
+  setDeparting({ ingresses, classes }: Departing): string[] {
+    this.#ownerChanged(this.#owners.setDeparted(classes));
+    return this.#ingresses.setDeparting(ingresses);
   }
 
   /** Replaces the hosts of this router. Undefined means all hosts. */
@@ -174,15 +221,22 @@ export class Compiler {
       this.work.certificates++;
       this.#touch(ingresses);
     });
+    const credentials = this.#credentials.flush((ingresses) => this.#touch(ingresses));
     const secrets = this.#flushSecrets();
     const outcomes = this.#flushOutcomes();
     const from = this.#generation;
-    const isSame = [hosts, upstreams, certificates].every(
+    const isSame = [hosts, upstreams, certificates, credentials].every(
       ({ set, remove }) => set.length + remove.length === 0,
     );
     if (isSame && from > 0) return { delta: undefined, outcomes, secrets };
     this.#generation++;
-    return { delta: { from, to: this.#generation, hosts, upstreams, certificates }, outcomes, secrets };
+    const delta = { from, to: this.#generation, hosts, upstreams, certificates, credentials };
+    return { delta, outcomes, secrets };
+  }
+
+  /** Whether the host had routes at the last flush. */
+  hasRoutes(host: HostName): boolean {
+    return this.#hosts.hasRoutes(host);
   }
 
   /** Whether the host has no routes now, but will have some as soon as its claim is recorded. */
@@ -195,6 +249,16 @@ export class Compiler {
     return this.#hosts.hasAwaited();
   }
 
+  /** The Ingresses that need a part of the table. */
+  ingressesWith(kind: TableKind, key: string): string[] {
+    if (kind === 'credentials') return [...this.#credentials.ingressesWith(key)];
+    if (kind === 'upstreams') return [...this.#upstreams.usersOf(key)];
+    const isServed = (ingress: string): boolean =>
+      (this.#hosts.shareOf(key, ingress)?.served.length ?? 0) > 0;
+    const claimants = [...this.#hosts.claimants(key)];
+    return kind === 'hosts' ? claimants.filter(isServed) : claimants;
+  }
+
   /** The complete state as of the last flush, as a delta from 0. */
   snapshot(): Delta {
     return {
@@ -203,18 +267,21 @@ export class Compiler {
       hosts: { set: [...this.#hosts.routes()], remove: [] },
       upstreams: { set: [...this.#upstreams.upstreams()], remove: [] },
       certificates: { set: [...this.#certificates.certificates()], remove: [] },
+      credentials: { set: this.#credentials.all(), remove: [] },
     };
   }
 
   #added(facts: IngressFacts): void {
     this.#hosts.claim(facts);
     this.#certificates.claim(facts);
+    this.#credentials.claim(facts);
     this.#touched.add(facts.key);
   }
 
   #removed(facts: IngressFacts): void {
     this.#hosts.release(facts);
     this.#certificates.release(facts);
+    this.#credentials.release(facts);
     this.#touched.add(facts.key);
   }
 
@@ -260,13 +327,19 @@ export class Compiler {
     const needed = ingress.tls.filter(({ named, hosts }) =>
       named ? hosts.some(isNeeded) : this.#concerns(ingress),
     );
-    return new Set(needed.map(({ secret }) => secret));
+    const users = this.#concerns(ingress) ? ingress.credentials : [];
+    return new Set([...needed, ...users].map(({ secret }) => secret));
   }
 
   #flushOutcomes(): Changes<string, Outcome> {
     const set: Outcome[] = [];
     const remove: string[] = [];
-    const tables = { hosts: this.#hosts, upstreams: this.#upstreams, certificates: this.#certificates };
+    const tables = {
+      hosts: this.#hosts,
+      upstreams: this.#upstreams,
+      certificates: this.#certificates,
+      credentials: this.#credentials,
+    };
     for (const key of this.#touched) {
       this.work.outcomes++;
       const ingress = this.#ingresses.get(key);
@@ -274,7 +347,8 @@ export class Compiler {
         if (this.#outcomes.delete(key)) remove.push(key);
         continue;
       }
-      const outcome = outcomeOf(ingress, tables, this.#options.now());
+      const full = outcomeOf(ingress, tables, this.#options.now());
+      const outcome = this.#ingresses.isDeparting(key) ? withoutRefusals(full) : full;
       if (isDeepStrictEqual(outcome, this.#outcomes.get(key))) continue;
       this.#outcomes.set(key, outcome);
       set.push(outcome);
@@ -291,12 +365,21 @@ export class Compiler {
   }
 }
 
+/** Only the new class decides which hosts an Ingress gets that has left this one. */
+const withoutRefusals = (outcome: Outcome): Outcome => ({
+  ...outcome,
+  problems: outcome.problems.filter(({ reason }) => !REFUSALS.has(reason)),
+});
+
+const REFUSALS: ReadonlySet<string> = new Set(['HostConflict', 'HostNotAllowed', 'HostNotClaimed']);
+
 /** Visits each upstream that the host uses, with the key of the Ingress that uses it. */
 function eachUse(
   host: CompiledHost | undefined,
   visit: (upstream: UpstreamReference, ingress: string) => void,
 ): void {
   for (const [ingress, { served }] of host?.shares ?? []) {
-    for (const { upstream } of served) visit(upstream, ingress);
+    for (const { upstream, others = [] } of served)
+      for (const each of [upstream, ...others]) visit(each, ingress);
   }
 }

@@ -8,20 +8,39 @@ import type { KubeObject } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { Delta, HostRoutes, RouteAction, Upstream } from '../model.ts';
+import { describePolicy } from '../policy/index.ts';
 import { Compiler, type Flushed, type Inputs } from './compiler.ts';
 
 const DIRECTORY = new URL('./testdata/', import.meta.url);
 
-const whereTo = ({ backends, limits, source: { namespace, name, rule, path } }: RouteAction): string => {
+const whereTo = ({
+  backends,
+  limits,
+  policy,
+  source: { namespace, name, rule, path },
+}: RouteAction): string => {
   const from = rule < 0 ? 'defaultBackend' : `rules[${rule}].paths[${path}]`;
   const limited = Object.keys(limits).length === 0 ? '' : ` ${JSON.stringify(limits)}`;
-  return `${backends.map(({ upstream }) => upstream).join(', ')}${limited} by ${namespace}/${name} ${from}`;
+  const policies = describePolicy(policy ?? {})
+    .map((each) => ` (${each})`)
+    .join('');
+  return `${backends.map(({ upstream }) => upstream).join(', ')}${limited}${policies} by ${namespace}/${name} ${from}`;
 };
 
-const hostInWords = ({ host, namespace, routes, fallback, redirectToHttps }: HostRoutes) => ({
+const hostInWords = ({
+  host,
+  namespace,
+  routes,
+  fallback,
+  redirectToHttps,
+  appRoot,
+  guarded,
+}: HostRoutes) => ({
   host,
   namespace,
   ...(redirectToHttps && { redirectToHttps }),
+  ...(appRoot && { appRoot }),
+  ...(guarded && { guarded }),
   routes: routes.map(({ match, path, action }) => `${match} ${path} -> ${whereTo(action)}`),
   ...(fallback && { fallback: whereTo(fallback) }),
 });

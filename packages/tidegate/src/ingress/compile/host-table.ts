@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { SetsByKey } from '@tidegate/kube';
 import { wildcardOf, wildcardsAbove } from '../match/index.ts';
 import type { Changes, HostName, HostRoutes } from '../model.ts';
+import type { HostClaim, IngressFacts, Share } from './facts.ts';
 import type { HostOwners } from './host-owners.ts';
-import { type CompiledHost, closedHost, compileHost, type Share, withoutRoutes } from './host-routes.ts';
-import type { HostClaim, IngressFacts } from './ingress-facts.ts';
+import { type CompiledHost, closedHost, compileHost, withoutRoutes } from './host-routes.ts';
 import type { ServedHosts } from './served-hosts.ts';
 
 /** The claims of all Ingresses on each host, and the routes that result. */
@@ -93,7 +93,7 @@ export class HostTable {
   /** Whether an Ingress names the host that will get it as soon as its claim is recorded. */
   isAwaited(host: HostName): boolean {
     const namespaces = this.#claimsTo(host).flatMap(({ byRule, ingress }) =>
-      byRule ? [ingress.namespace] : [],
+      byRule && !this.#owners.isDeparting(ingress.key) ? [ingress.namespace] : [],
     );
     const holder = this.#owners.holderOf(host);
     if (holder === undefined)
@@ -115,6 +115,11 @@ export class HostTable {
   /** What an Ingress got of a host. Undefined if the host is not on this router. */
   shareOf(host: HostName, ingress: string): Share | undefined {
     return this.#compiled.get(host)?.shares.get(ingress);
+  }
+
+  hasRoutes(host: HostName): boolean {
+    const routes = this.#compiled.get(host)?.routes;
+    return routes !== undefined && (routes.routes.length > 0 || routes.fallback !== undefined);
   }
 
   *routes(): Generator<HostRoutes> {
@@ -144,7 +149,8 @@ export class HostTable {
   #compile(host: HostName): CompiledHost | undefined {
     const compiled = this.#compileOwned(host);
     if (host === '') return compiled;
-    const wildcard = wildcardOf(host);
+    // A wildcard does not cover itself.
+    const wildcard = host.startsWith('*.') ? undefined : wildcardOf(host);
     const above = wildcard && this.ownerOf(wildcard);
     const owner = compiled?.routes?.namespace ?? above;
     const closed = owner === undefined ? undefined : closedHost(host, owner, this.#claimsTo(host), compiled);

@@ -8,15 +8,16 @@
  *   2. At the next `flush`, host-owners.ts finds the namespace that owns each of these hosts by its HostClaim, and
  *      host-routes.ts assigns each path to the oldest Ingress of this namespace that wants it.
  *   3. upstream-table.ts resolves upstreams that are newly used, and drops those that are no longer used.
- *   4. certificate-table.ts chooses a certificate for each host.
+ *   4. certificate-table.ts chooses a certificate for each host, and credential-table.ts reads the users of routes.
  *   5. outcome.ts computes the outcome of the Ingress: hosts that are served, and problems.
  *   6. The differences are returned as a Delta and as changed outcomes.
  * An endpoint changes: `put` marks the upstreams of its Service, and the next `flush` returns them. No host is compiled.
  */
 export { classNameOf } from './class-name.ts';
 export { isOnlyClosed } from './closed-hosts.ts';
-export { Compiler, type Inputs } from './compiler.ts';
+export { Compiler, type Departing, type Inputs } from './compiler.ts';
 export type { Explain } from './host-owners.ts';
 export { readIngress } from './ingress-facts.ts';
-export type { IngressProblem } from './ingress-problem.ts';
+export { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 export type { Outcome } from './outcome.ts';
+export { usersSecretOf } from './users-secret.ts';

@@ -1,56 +1,15 @@
 import { type Ingress, keyOf } from '@tidegate/kube';
 import { SSL_REDIRECT_ANNOTATION } from '../../api/index.ts';
-import { writtenHost, writtenPath } from '../match/index.ts';
+import { wildcardOf, writtenHost } from '../match/index.ts';
 import type { HostName, Route, RouteAction, Source } from '../model.ts';
+import { NGINX_PREFIX } from '../nginx-annotations/index.ts';
+import { credentialsReference, type RoutePolicy, wwwCounterpart } from '../policy/index.ts';
 import { annotationField, type IngressOptions, readAnnotations } from './annotations.ts';
-import { closedUpstream, type UpstreamReference, upstreamReference } from './backend.ts';
+import { closedUpstream, externalReference, upstreamReference } from './backend.ts';
+import type { HostAsks, HostClaim, IngressFacts, TlsEntry, Wanted } from './facts.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
-
-/** One Ingress in terms of the route model, before any other object is considered. */
-export interface IngressFacts {
-  readonly key: string;
-  readonly namespace: string;
-  /** Creation time in milliseconds since the epoch. In a conflict, the older Ingress wins. */
-  readonly created: number;
-  readonly claims: ReadonlyMap<HostName, HostClaim>;
-  readonly tls: readonly TlsEntry[];
-  readonly problems: readonly IngressProblem[];
-}
-
-/** The routes that one Ingress wants to add to one host. */
-export interface HostClaim {
-  readonly ingress: Pick<IngressFacts, 'key' | 'namespace' | 'created'>;
-  /** The field that names the host: in a rule, or only in `tls`. */
-  readonly field: string;
-  /** A rule names the host, or a default backend applies to all hosts. False if only `tls` names it. */
-  readonly byRule: boolean;
-  readonly routes: readonly Wanted<Route>[];
-  readonly fallback?: Wanted<RouteAction>;
-  readonly redirectToHttps: boolean;
-  /** Nothing of the host is served in this namespace; see IngressOptions. */
-  readonly closesHost: boolean;
-  /** The Ingress names too many hosts, and only closes this one: it does not want to own it, and has no routes for it. */
-  readonly isLeftOut: boolean;
-}
-
-/** A requested route or default backend, the upstream that it needs, and the fields of both. */
-export interface Wanted<T> {
-  readonly value: T;
-  readonly field: string;
-  readonly upstream: UpstreamReference;
-  readonly backendField: string;
-}
-
-/** One entry of `spec.tls` with a Secret. */
-export interface TlsEntry {
-  /** `namespace/name` of the Secret. */
-  readonly secret: string;
-  readonly field: string;
-  /** The valid hosts of the entry. */
-  readonly hosts: readonly HostName[];
-  /** Whether the entry lists hosts. If not, the DNS names in the certificate are used. */
-  readonly named: boolean;
-}
+import { PathReader } from './path-reader.ts';
+import { isRegex, pathsOf } from './written-path.ts';
 
 /**
  * How many hosts an Ingress can have. Each becomes a HostClaim and a host of a router. An object of the API server has room
@@ -58,8 +17,17 @@ export interface TlsEntry {
  */
 const MOST_HOSTS = 1_000;
 
-/** A path with one of these means something else as a regular expression. A dot does not count: it matches itself too. */
-const REGEX_CHARACTER = /[\\^$*+?()[\]{}|]/;
+/** How many paths an Ingress can have. Each path is a route that requests are compared with. */
+export const MOST_PATHS = 5_000;
+
+/**
+ * The size of the policies of an Ingress in JSON, for all of its paths together. Each route has its policies, in routers and in the
+ * tables that they store.
+ */
+const MOST_POLICY_CHARACTERS = 16_000_000;
+
+/** How many aliases an Ingress can have. Each gets all paths of the first host. */
+export const MOST_ALIASES = 30;
 
 type Aged = Pick<IngressFacts, 'key' | 'created'>;
 
@@ -87,12 +55,29 @@ class Reading {
   readonly #problems: IngressProblem[];
   /** The fields with hosts beyond the limit. */
   readonly #leftOut = new Set<string>();
+  /** How many paths have been read, also invalid ones. */
+  #paths = 0;
+  readonly #reader: PathReader;
+  /** A path beyond the limit of regular expressions has been reported. */
+  #isRegexReported = false;
+  readonly #asks: HostAsks;
 
   constructor(ingress: Ingress) {
     this.#ingress = ingress;
-    this.#options = readAnnotations(ingress.metadata.annotations);
-    this.#problems = [...this.#options.problems];
-    const { namespace = '', creationTimestamp } = ingress.metadata;
+    const { namespace = '', name = '', annotations, creationTimestamp } = ingress.metadata;
+    const options = readAnnotations(annotations, { namespace, name });
+    // A path that is not served would be open in another Ingress.
+    const reader = new PathReader(options);
+    this.#reader = reader;
+    const isUnclear =
+      options.policies.guards &&
+      (pathsOf(ingress).length > MOST_PATHS ||
+        (ingress.spec?.rules ?? []).some((rule) => reader.hasWrong(rule)));
+    const characters = JSON.stringify(options.policies.route ?? {}).length * pathsOf(ingress).length;
+    const isTooLarge = characters > MOST_POLICY_CHARACTERS;
+    this.#options = isUnclear || isTooLarge ? { ...options, closes: true } : options;
+    this.#asks = this.#asksOf();
+    this.#problems = [...this.#options.problems, ...(isTooLarge ? [tooLargePolicies(characters)] : [])];
     const created = Date.parse(creationTimestamp ?? '');
     // An Ingress that is not stored yet, for example one from a file, is younger than all others.
     this.#identity = {
@@ -109,10 +94,28 @@ class Reading {
     });
     this.#readDefaultBackend();
     this.#readRedirect();
+    this.#readAliases();
+    this.#readCounterparts();
     const entries = tls.slice(0, MOST_HOSTS).flatMap((entry, index) => this.#readTls(entry, index));
     for (let index = MOST_HOSTS; index < tls.length; index++) this.#leaveOut(tls[index]!, index);
+    this.#noteTls(tls);
     this.#reportLeftOut();
-    return { ...this.#identity, claims: this.#claims, tls: entries, problems: this.#problems };
+    const credentials = this.#credentials();
+    return {
+      ...this.#identity,
+      claims: this.#claims,
+      tls: entries,
+      credentials,
+      problems: this.#problems,
+    };
+  }
+
+  #credentials(): IngressFacts['credentials'] {
+    const { basic } = this.#options.policies.route ?? {};
+    if (basic === undefined || this.#options.closes) return [];
+    return [
+      { ...credentialsReference(basic.credentials), field: annotationField(`${NGINX_PREFIX}auth-secret`) },
+    ];
   }
 
   #readRule(rule: Rule, index: number): void {
@@ -122,51 +125,144 @@ class Reading {
     const claim = this.#claim(host, `${field}.host`);
     if (claim === undefined) return;
     claim.byRule = true;
-    rule.http?.paths?.forEach((path, at) => {
-      const route = this.#readPath(path, { rule: index, path: at }, `${field}.http.paths[${at}]`);
+    const paths = rule.http?.paths ?? [];
+    const room = Math.max(0, MOST_PATHS - this.#paths);
+    paths.slice(0, room).forEach((path, at) => {
+      const route = this.#readPath(host, path, { rule: index, path: at }, `${field}.http.paths[${at}]`);
       if (route !== undefined) claim.routes.push(route);
     });
+    if (this.#paths <= MOST_PATHS && this.#paths + paths.length > MOST_PATHS) {
+      const message = `An Ingress can have ${MOST_PATHS} paths. This one and all that follow are not served: write them in other Ingresses.`;
+      this.#problems.push(ingressProblem('TooManyPaths', `${field}.http.paths[${room}]`, message));
+    }
+    this.#paths += paths.length;
   }
 
   #readPath(
+    host: HostName,
     { path = '', pathType, backend }: Path,
     at: { rule: number; path: number },
     field: string,
   ): Wanted<Route> | undefined {
-    // ImplementationSpecific is treated as Prefix.
-    const match = pathType === 'Exact' ? 'Exact' : 'Prefix';
-    const written = writtenPath(path, match);
-    const isRegex = this.#options.hasRegexPaths && REGEX_CHARACTER.test(path);
-    if (written === undefined || isRegex) {
-      const shown = JSON.stringify(path.slice(0, 100));
-      const message =
-        written === undefined
-          ? `No request can match the path ${shown}: write a percent-encoded path that starts with a slash and has no query and no dot segments.`
-          : `The path ${shown} is a regular expression, because the Ingress has the annotation use-regex or rewrite-target. Tidegate does not support regular expressions, and does not serve the path: write paths of type Prefix or Exact without such characters.`;
-      this.#problems.push(ingressProblem('InvalidPath', `${field}.path`, message));
+    const { read, wrong, isTooMany } = this.#reader.read({ path, pathType }, host);
+    if (read === undefined) {
+      const reason = isTooMany ? 'TooManyPaths' : 'InvalidPath';
+      if (!isTooMany || !this.#isRegexReported)
+        this.#problems.push(ingressProblem(reason, `${field}.path`, wrong));
+      this.#isRegexReported ||= isTooMany === true;
       return undefined;
     }
-    const { value: action, ...rest } = this.#readBackend(backend, at, `${field}.backend`);
-    return { ...rest, field: `${field}.path`, value: { path: written, match, headers: [], action } };
+    const { rewrite, ...route } = read;
+    const { value: action, ...rest } = this.#readBackend(backend, at, `${field}.backend`, rewrite);
+    return { ...rest, field: `${field}.path`, value: { ...route, headers: [], action } };
   }
 
   #readBackend(
     backend: Backend | undefined,
     at: Pick<Source, 'rule' | 'path'>,
     field: string,
+    rewrite?: RoutePolicy['rewrite'],
   ): Wanted<RouteAction> {
     const { namespace } = this.#identity;
-    const isOpen = !this.#options.closes;
+    const { closes, closesRoutes, policies, limits, protocol, balance } = this.#options;
+    const isOpen = !closes && !closesRoutes;
     if (isOpen && backend?.service === undefined) {
       const message = `Only Services are supported as backends${backend?.resource ? `, not ${backend.resource.kind}` : ''}. Requests get the response 503.`;
       this.#problems.push(ingressProblem('ResourceBackend', field, message));
     }
+    // A backend with an unsupported protocol is treated like one that is not a Service.
+    const reached = protocol === undefined ? undefined : backend;
     const upstream = isOpen
-      ? upstreamReference(namespace, backend, this.#options)
+      ? upstreamReference(namespace, reached, {
+          protocol: protocol ?? 'http',
+          balance,
+          ...(policies.usesAddress && { usesAddress: true }),
+        })
       : closedUpstream(namespace);
-    const source: Source = { kind: 'Ingress', namespace, name: `${this.#ingress.metadata.name}`, ...at };
-    const value = { backends: [{ upstream: upstream.id, weight: 1 }], limits: this.#options.limits, source };
-    return { value, field, upstream, backendField: field };
+    const policy = { ...policies.route, ...(rewrite && { rewrite }) };
+    const value = {
+      backends: [{ upstream: upstream.id, weight: 1 }],
+      limits,
+      ...(isOpen && Object.keys(policy).length > 0 && { policy }),
+      source: this.#source(at),
+    };
+    const others = isOpen ? policies.servers.map((each) => externalReference(namespace, each)) : [];
+    return { value, field, upstream, backendField: field, ...(others.length > 0 && { others }) };
+  }
+
+  #source(at: Pick<Source, 'rule' | 'path'>): Source {
+    const { namespace } = this.#identity;
+    return { kind: 'Ingress', namespace, name: `${this.#ingress.metadata.name}`, ...at };
+  }
+
+  /** Aliases get the routes of the first host of the Ingress. */
+  #readAliases(): void {
+    const field = annotationField(`${NGINX_PREFIX}server-alias`);
+    const [first] = [...this.#claims].filter(
+      ([host, { byRule, isLeftOut }]) => host !== '' && byRule && !isLeftOut,
+    );
+    const { aliases } = this.#options.policies;
+    const size = Math.max(1, first?.[1].routes.length ?? 0);
+    const free = Math.max(0, MOST_PATHS - this.#paths);
+    const room = Math.min(MOST_ALIASES, Math.floor(free / size));
+    if (aliases.length > room) {
+      const message = `An Ingress can have ${MOST_ALIASES} aliases, and ${MOST_PATHS} paths; each alias has all paths of the first host. ${aliases.length - room} aliases exceed this, and are not served: use fewer aliases or paths, or other Ingresses.`;
+      this.#problems.push(ingressProblem('TooManyHosts', field, message));
+    }
+    for (const [at, written] of aliases.entries()) {
+      const isWithin = at < room;
+      // What must not be served openly is closed for every host, also beyond the limit.
+      if (!isWithin && !this.#options.policies.guards && !this.#options.closes) break;
+      const host = isWithin ? this.#readHost(written, field) : writtenHost(written);
+      if (host === undefined || first === undefined || this.#claims.has(host)) continue;
+      if (!isWithin) {
+        this.#closeAlias(host, field);
+        continue;
+      }
+      const claim = this.#claim(host, field);
+      const { routes, fallback, redirectToHttps, asks } = first[1];
+      if (claim === undefined) continue;
+      Object.assign(claim, { byRule: true, routes, redirectToHttps, asks: { ...asks, yields: true } });
+      if (fallback !== undefined) claim.fallback = fallback;
+    }
+  }
+
+  /** An alias beyond the limit, of an Ingress that restricts access. */
+  #closeAlias(host: HostName, field: string): void {
+    const claim = this.#claim(host, field) ?? this.#claims.get(host);
+    if (claim !== undefined) Object.assign(claim, { closesHost: true, isLeftOut: true });
+  }
+
+  /** The names with or without `www.` of all hosts, if the Ingress redirects them. */
+  #readCounterparts(): void {
+    const { fromToWww } = this.#options.policies;
+    if (!fromToWww || this.#options.closes) return;
+    for (const [host, { byRule, isLeftOut, field }] of [...this.#claims]) {
+      const counterpart = byRule && !isLeftOut ? wwwCounterpart(host) : undefined;
+      if (counterpart === undefined || this.#claims.has(counterpart.host)) continue;
+      const claim = this.#claim(counterpart.host, field);
+      if (claim === undefined) continue;
+      const upstream = closedUpstream(this.#identity.namespace);
+      const value = {
+        backends: [{ upstream: upstream.id, weight: 1 }],
+        limits: {},
+        policy: { redirect: counterpart.redirect },
+        source: this.#source({ rule: -1, path: -1 }),
+      };
+      claim.byRule = true;
+      claim.fallback = { value, field, upstream, backendField: field };
+      claim.asks = { ...claim.asks, regex: false, appRoot: undefined, yields: true };
+    }
+  }
+
+  /** Notes which hosts have TLS. An entry without hosts is for all hosts that its certificate has. */
+  #noteTls(tls: readonly { hosts?: string[] }[]): void {
+    const isForAll = tls.some(({ hosts = [] }) => hosts.length === 0);
+    const named = new Set(tls.flatMap(({ hosts = [] }) => hosts.map((host) => writtenHost(host))));
+    for (const [host, claim] of this.#claims) {
+      const hasTls = isForAll || named.has(host) || named.has(wildcardOf(host));
+      if (hasTls) claim.asks = { ...claim.asks, hasTls };
+    }
   }
 
   /** The default backend applies to the hosts of the rules, or to all hosts if the Ingress has no rules. */
@@ -181,13 +277,17 @@ class Reading {
 
   /** A redirect applies only to named hosts: rules for all hosts are shared by all namespaces. */
   #readRedirect(): void {
-    if (!this.#options.redirectToHttps) return;
-    for (const [host, claim] of this.#claims) claim.redirectToHttps = host !== '';
+    if (this.#options.redirectToHttps) {
+      for (const [host, claim] of this.#claims) claim.redirectToHttps = host !== '';
+      this.#reportShared(SSL_REDIRECT_ANNOTATION);
+    }
+    if (this.#options.policies.appRoot !== undefined) this.#reportShared(`${NGINX_PREFIX}app-root`);
+  }
+
+  #reportShared(annotation: string): void {
     if (!this.#claims.has('')) return;
-    const message = `${SSL_REDIRECT_ANNOTATION} applies only to rules with a host. Rules without a host are shared with other namespaces.`;
-    this.#problems.push(
-      ingressProblem('InvalidAnnotation', annotationField(SSL_REDIRECT_ANNOTATION), message),
-    );
+    const message = `${annotation} applies only to rules with a host. Rules without a host are shared with other namespaces.`;
+    this.#problems.push(ingressProblem('InvalidAnnotation', annotationField(annotation), message));
   }
 
   /** A host that only `tls` names is claimed too, so that another namespace cannot take it. */
@@ -224,12 +324,19 @@ class Reading {
       byRule: false,
       routes: [],
       redirectToHttps: false,
+      asks: this.#asks,
       closesHost: this.#options.closes,
       isLeftOut,
     };
     // What must not be served openly is closed for every host, also beyond the limit.
     if (!isLeftOut || claim.closesHost) this.#claims.set(host, claim);
     return isLeftOut ? undefined : claim;
+  }
+
+  #asksOf(): HostAsks {
+    const { secure, appRoot, canary } = this.#options.policies;
+    const regex = pathsOf(this.#ingress).some((path) => isRegex(path, this.#options));
+    return { hasTls: false, secure, regex, appRoot, canary, yields: false };
   }
 
   /** An entry of `tls` beyond the limit. Its Secret is not read. */
@@ -250,3 +357,10 @@ class Reading {
     this.#problems.push(ingressProblem('TooManyHosts', first, message));
   }
 }
+
+const tooLargePolicies = (characters: number): IngressProblem =>
+  ingressProblem(
+    'TooManyPaths',
+    'spec.rules',
+    `The annotations of the Ingress apply to each of its paths, which takes ${characters} characters in routers, the limit is ${MOST_POLICY_CHARACTERS}. All requests for its hosts get the response 503: use shorter lists, or fewer paths, for example of type Prefix.`,
+  );

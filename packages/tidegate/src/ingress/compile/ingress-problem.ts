@@ -1,6 +1,6 @@
 /**
  * All reasons of problems of an Ingress, with the objects that are needed to find them: Ingresses (`routes`), Services
- * and EndpointSlices (`backends`), or Secrets (`certificates`).
+ * and EndpointSlices (`backends`), or Secrets with certificates (`certificates`) or users (`users`).
  */
 const REASONS = {
   HostConflict: 'routes',
@@ -10,11 +10,15 @@ const REASONS = {
   InvalidHost: 'routes',
   TooManyHosts: 'routes',
   InvalidPath: 'routes',
+  TooManyPaths: 'routes',
   ResourceBackend: 'routes',
   UnknownAnnotation: 'routes',
   InvalidAnnotation: 'routes',
   AccessControlNotSupported: 'routes',
   AnnotationIgnored: 'routes',
+  PathsAreRegex: 'routes',
+  CanaryNotServed: 'routes',
+  NotSupported: 'routes',
   ServiceNotFound: 'backends',
   PortNotFound: 'backends',
   NoEndpoints: 'backends',
@@ -25,6 +29,8 @@ const REASONS = {
   CertificateForOtherHosts: 'certificates',
   CertificateExpired: 'certificates',
   CertificateExpiresSoon: 'certificates',
+  UsersNotFound: 'users',
+  InvalidUsers: 'users',
 } as const;
 
 export type Reason = keyof typeof REASONS;
@@ -36,7 +42,7 @@ export type Reason = keyof typeof REASONS;
 export interface IngressProblem {
   readonly reason: Reason;
   /** Lets a component that reads only some kinds of objects ignore problems about the others. */
-  readonly about: 'routes' | 'backends' | 'certificates';
+  readonly about: 'routes' | 'backends' | 'certificates' | 'users';
   /** For example `spec.rules[0].host`. */
   readonly field: string;
   readonly message: string;

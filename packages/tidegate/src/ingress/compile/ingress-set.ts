@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Ingress, type IngressClass, keyOf } from '@tidegate/kube';
-import { INGRESS_CONTROLLER_PREFIX } from '../../api/index.ts';
+import { isBuiltIn } from '../provisioners/index.ts';
 import { classNameOf } from './class-name.ts';
-import { type IngressFacts, readIngress } from './ingress-facts.ts';
+import type { IngressFacts } from './facts.ts';
+import { readIngress } from './ingress-facts.ts';
 
 /** Called when an Ingress starts or stops to belong to the classes. An update is a removal and an addition. */
 interface Follower {
@@ -10,18 +11,55 @@ interface Follower {
   removed(ingress: IngressFacts): void;
 }
 
-/** The Ingresses of the given classes. Ingresses of a class with a foreign controller are kept, but not reported. */
+interface Known {
+  /** The class that the Ingress counts for. */
+  readonly className: string;
+  readonly isDeparting: boolean;
+  readonly facts: IngressFacts;
+}
+
+/**
+ * The Ingresses of the given classes, and those that have left the classes but are still served here. Ingresses of a class
+ * with a foreign controller are kept, but not reported.
+ */
 export class IngressSet {
-  readonly #classNames: readonly string[];
+  #classNames: readonly string[];
+  #departing: ReadonlySet<string> = new Set();
   readonly #follower: Follower;
+  readonly #isOurs: (controller: string) => boolean;
   /** By key. */
-  readonly #ingresses = new Map<string, { className: string; facts: IngressFacts }>();
+  readonly #ingresses = new Map<string, Known>();
   /** Names of classes whose IngressClass has a controller that is not one of Tidegate. */
   readonly #foreign = new Set<string>();
 
-  constructor(classNames: readonly string[], follower: Follower) {
+  constructor(
+    classNames: readonly string[],
+    follower: Follower,
+    isOurs: (controller: string) => boolean = isBuiltIn,
+  ) {
     this.#classNames = classNames;
+    this.#isOurs = isOurs;
     this.#follower = follower;
+  }
+
+  /** Put all Ingresses again afterwards. */
+  setClassNames(classNames: readonly string[]): void {
+    this.#classNames = classNames;
+  }
+
+  /**
+   * Replaces the Ingresses that count although their class is another one. Returns those that were added or removed: put them
+   * again afterwards.
+   */
+  setDeparting(keys: ReadonlySet<string>): string[] {
+    const before = this.#departing;
+    this.#departing = keys;
+    return [...[...before].filter((key) => !keys.has(key)), ...[...keys].filter((key) => !before.has(key))];
+  }
+
+  /** Whether the Ingress counts although its class is another one. */
+  isDeparting(key: string): boolean {
+    return this.#ingresses.get(key)?.isDeparting ?? false;
   }
 
   get(key: string): IngressFacts | undefined {
@@ -36,18 +74,27 @@ export class IngressSet {
 
   put(ingress: Ingress): void {
     const key = keyOf(ingress);
-    const className = classNameOf(ingress);
-    if (className === undefined || !this.#classNames.includes(className)) {
+    const written = classNameOf(ingress) ?? '';
+    const isDeparting = !this.#classNames.includes(written);
+    const className = this.#classOf(written, key);
+    if (className === undefined) {
       this.remove(key);
       return;
     }
     const facts = readIngress(ingress);
     const known = this.#ingresses.get(key);
     // Most updates of an Ingress change only its status.
-    if (known?.className === className && isDeepStrictEqual(known.facts, facts)) return;
+    const next = { className, isDeparting, facts };
+    if (isDeepStrictEqual(known, next)) return;
     this.remove(key);
-    this.#ingresses.set(key, { className, facts });
+    this.#ingresses.set(key, next);
     if (!this.#foreign.has(className)) this.#follower.added(facts);
+  }
+
+  /** The class that the Ingress counts for. Undefined: none of these. */
+  #classOf(written: string, key: string): string | undefined {
+    if (this.#classNames.includes(written)) return written;
+    return this.#departing.has(key) ? this.#classNames[0] : undefined;
   }
 
   remove(key: string): void {
@@ -57,7 +104,7 @@ export class IngressSet {
   }
 
   putClass({ metadata, spec }: IngressClass): void {
-    const isOurs = spec?.controller === undefined || spec.controller.startsWith(INGRESS_CONTROLLER_PREFIX);
+    const isOurs = spec?.controller === undefined || this.#isOurs(spec.controller);
     this.#setForeign(`${metadata.name}`, !isOurs);
   }
 

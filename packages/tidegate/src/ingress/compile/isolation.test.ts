@@ -76,7 +76,9 @@ const closedBy = (ingresses: Ingress[], namespace: string): Set<string> =>
   new Set(
     ingresses
       .filter(({ metadata, spec }) => metadata.namespace === namespace && spec?.ingressClassName === CLASS)
-      .filter(({ metadata }) => metadata.annotations?.['nginx.ingress.kubernetes.io/auth-url'] !== undefined)
+      .filter(
+        ({ metadata }) => metadata.annotations?.['nginx.ingress.kubernetes.io/auth-snippet'] !== undefined,
+      )
       .flatMap(({ spec }) => [
         ...(spec?.rules ?? []).map(({ host = '' }) => host),
         // An empty name in `tls` means nothing.

@@ -1,8 +1,9 @@
 import type { HostName } from '../model.ts';
 import { certificateProblems } from './certificate-problems.ts';
 import type { CertificateTable } from './certificate-table.ts';
+import type { CredentialTable } from './credential-table.ts';
+import type { IngressFacts } from './facts.ts';
 import type { HostTable } from './host-table.ts';
-import type { IngressFacts } from './ingress-facts.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 import type { UpstreamTable } from './upstream-table.ts';
 
@@ -21,6 +22,7 @@ interface Tables {
   readonly hosts: HostTable;
   readonly upstreams: UpstreamTable;
   readonly certificates: CertificateTable;
+  readonly credentials: CredentialTable;
 }
 
 export function outcomeOf(ingress: IngressFacts, tables: Tables, now: number): Outcome {
@@ -42,5 +44,6 @@ export function outcomeOf(ingress: IngressFacts, tables: Tables, now: number): O
     }
   }
   problems.push(...troubles.values(), ...certificateProblems(ingress, tables.certificates, now));
+  problems.push(...tables.credentials.problemsOf(ingress));
   return { ingress: ingress.key, hosts, rules, problems };
 }

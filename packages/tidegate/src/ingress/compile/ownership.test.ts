@@ -87,6 +87,18 @@ describe('a host', () => {
   });
 });
 
+test('rules without a host do not answer below a wildcard that only tls of another namespace names', () => {
+  for (const claimsRequired of [true, false]) {
+    const compiler = newCompiler(claimsRequired);
+    compiler.put('HostClaim', hostClaim('*.example.com', 'shop'));
+    compiler.put('HostClaim', hostClaim('*', 'thief'));
+    compiler.put('Ingress', ingress({ tls: [{ hosts: ['*.example.com'] }] }));
+    compiler.put('Ingress', ingress({ namespace: 'thief', rules: { '/': 'web:80' } }));
+    expect(answerOf(compiler, HOST)).toBe('notFound');
+    expect(answerOf(compiler, 'other.org')).toBe('thief/web');
+  }
+});
+
 test('a host that only tls names uses the rules of a wildcard of its namespace', () => {
   for (const claimsRequired of [true, false]) {
     const compiler = newCompiler(claimsRequired);

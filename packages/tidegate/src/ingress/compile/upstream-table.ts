@@ -85,6 +85,11 @@ export class UpstreamTable {
     if (used.resolved !== undefined) this.#gone.add(id);
   }
 
+  /** The Ingresses that use the upstream. */
+  usersOf(id: UpstreamId): Iterable<string> {
+    return this.#upstreams.get(id)?.users.keys() ?? [];
+  }
+
   /** Why the upstream has no endpoints. Undefined if it has some. */
   troubleOf(id: UpstreamId): ResolvedUpstream['trouble'] {
     return this.#upstreams.get(id)?.resolved?.trouble;

@@ -43,6 +43,22 @@ describe('endpoints of an upstream', () => {
     expect(endpoints(service('web'), [slice('web', given)])).toEqual(expected.map((each) => `${each}:8080`));
   });
 
+  test('is the address of the Service if the Ingress asks for it and there is one', () => {
+    const port = { service: { name: 'web', port: { name: 'http' } } };
+    const options = { protocol: 'http', balance: 'roundRobin', usesAddress: true } as const;
+    const own = upstreamReference('shop', port, options);
+    expect(own.id).toBe('shop_web_http_address');
+    const [made, slices] = [service('web'), [slice('web', { '10.0.0.1': {} })]];
+    for (const [clusterIP, expected] of [
+      ['10.96.0.9', { address: '10.96.0.9', port: 80 }],
+      ['None', { address: '10.0.0.1', port: 8080 }],
+      [undefined, { address: '10.0.0.1', port: 8080 }],
+    ] as const) {
+      const spec = { ...made.spec, ...(clusterIP && { clusterIP }) };
+      expect(resolveUpstream(own, { ...made, spec }, slices).upstream.endpoints).toEqual([expected]);
+    }
+  });
+
   test('merges slices without duplicates, with the port of each slice', () => {
     const slices = [
       slice('web', { '10.0.0.1': {}, '10.0.0.2': {} }, { name: 'x' }),

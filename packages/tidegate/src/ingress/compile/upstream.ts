@@ -22,7 +22,7 @@ export function resolveUpstream(
   slices: Iterable<EndpointSlice>,
 ): ResolvedUpstream {
   const name = `${reference.namespace}/${reference.service}`;
-  const { port: _, ...upstream } = reference;
+  const { port: _, isExternal, ...upstream } = reference;
   const without = (issue: Upstream['problem'], reason: Reason, message: string): ResolvedUpstream => ({
     upstream: { ...upstream, endpoints: [], problem: issue },
     trouble: { reason, message: `${message} Requests get the response 503.` },
@@ -31,6 +31,11 @@ export function resolveUpstream(
   if (reference.service === '')
     return {
       upstream: { ...upstream, endpoints: [], problem: isClosed(reference) ? 'closed' : 'notSupported' },
+    };
+  // Routers resolve the name, and refuse addresses of their own node.
+  if (isExternal)
+    return {
+      upstream: { ...upstream, endpoints: [{ address: reference.service, port: Number(reference.port) }] },
     };
   if (service === undefined) {
     return without('noService', 'ServiceNotFound', `Service ${name} not found.`);
@@ -44,10 +49,16 @@ export function resolveUpstream(
   }
   const port = servicePort(reference, service);
   if (port === undefined) return without('noPort', 'PortNotFound', noPort(reference, service));
+  const address = reference.usesAddress ? addressOf(service) : undefined;
+  if (address !== undefined) return { upstream: { ...upstream, endpoints: [{ address, port: port.port }] } };
   const endpoints = endpointsOf(service, port.name ?? '', slices);
   if (endpoints.length > 0) return { upstream: { ...upstream, endpoints } };
   return without('noEndpoints', 'NoEndpoints', `Service ${name} has no ready endpoints.`);
 }
+
+/** Undefined for a headless Service. */
+const addressOf = ({ spec }: Service): string | undefined =>
+  isIP(spec?.clusterIP ?? '') === 0 ? undefined : spec?.clusterIP;
 
 type ServicePort = NonNullable<NonNullable<Service['spec']>['ports']>[number];
 

@@ -1,15 +1,20 @@
 import { createHash } from 'node:crypto';
-import { apiVersionOf, type Condition, isConditionTrue } from '@tidegate/kube';
+import { isDeepStrictEqual } from 'node:util';
+import { apiVersionOf, type Condition, isBeingDeleted, isConditionTrue } from '@tidegate/kube';
 import {
   L7_ROUTERS,
   type L7Router,
   type L7RouterSpec,
   ROUTER_FINALIZER,
+  type RouterWorkload,
   SHARED_ADDRESS_LABEL,
+  SHARED_PODS_LABEL,
 } from '../../api/index.ts';
 import { classFamilyKey, type Family, sharedFamilyKey } from '../classes/index.ts';
 import type { ClassSettings } from '../classes/settings.ts';
-import type { PlannedRouter } from './plan.ts';
+import { drainsOf } from './drains.ts';
+import type { Allocated } from './fixed-addresses.ts';
+import type { PlacedRouter, PlannedRouter } from './placement.ts';
 
 /** The name of a router is also the value of a label. */
 const MAX_NAME_LENGTH = 63;
@@ -23,12 +28,24 @@ export function routerName(family: string, number: number): string {
   return `${family.slice(0, room).replace(/[^a-z0-9]+$/, '')}-${digest}${suffix}`;
 }
 
+/** What departs from a router, as in its spec. */
+export type DepartingSpec = Pick<L7RouterSpec, 'departing' | 'departingSince' | 'departedClasses'>;
+
+/** What departs from a router with this spec. All fields are present, for comparisons. */
+export const departingIn = ({
+  departing,
+  departingSince,
+  departedClasses,
+}: DepartingSpec): Record<keyof DepartingSpec, unknown> => ({ departing, departingSince, departedClasses });
+
 /** The L7Router to apply. The class that is listed first in the family is `spec.ingressClassName`. */
 export function routerObject(
-  { hosts, leaving, name }: PlannedRouter,
-  { classNames, driver, shared, name: address }: Family,
-  { capacity, pool, workload }: ClassSettings,
+  { hosts, leaving, name, departing, departingSince, departedClasses }: PlannedRouter & DepartingSpec,
+  { classNames, driver, programming, shared, name: address }: Family,
+  { capacity, pool, workload: common, parameters }: ClassSettings,
+  allocated: Allocated & Pick<RouterWorkload, 'section'>,
 ): L7Router {
+  const workload = { ...common, ...allocated };
   const [ingressClassName = '', ...sharedWith] = classNames;
   const spec: L7RouterSpec = {
     ingressClassName,
@@ -38,17 +55,35 @@ export function routerObject(
     capacity: { ...capacity },
     hosts: [...hosts],
     ...(leaving.length > 0 && { leaving: [...leaving] }),
+    ...(departing && { departing }),
+    ...(departingSince && { departingSince }),
+    ...(departedClasses && { departedClasses }),
     ...(Object.keys(workload).length > 0 && { workload }),
+    ...(parameters !== undefined && { parameters: { ...parameters } }),
   };
   return {
     apiVersion: apiVersionOf(L7_ROUTERS.group, L7_ROUTERS.version),
     kind: 'L7Router',
     metadata: {
       name,
-      finalizers: [ROUTER_FINALIZER],
-      ...(shared && { labels: { [SHARED_ADDRESS_LABEL]: address } }),
+      // Another program has a finalizer of its own.
+      ...(programming !== 'external' && { finalizers: [ROUTER_FINALIZER] }),
+      ...labelsFor(shared ? address : undefined, workload.sharedPods),
     },
     spec,
+  };
+}
+
+function labelsFor(
+  address: string | undefined,
+  pods: string | undefined,
+): { labels?: Record<string, string> } {
+  if (address === undefined && pods === undefined) return {};
+  return {
+    labels: {
+      ...(address !== undefined && { [SHARED_ADDRESS_LABEL]: address }),
+      ...(pods !== undefined && { [SHARED_PODS_LABEL]: pods }),
+    },
   };
 }
 
@@ -69,6 +104,25 @@ export function placedFamilyOf({ spec, metadata }: L7Router): string | undefined
 export const isServing = ({ metadata, status }: L7Router): boolean =>
   isConditionTrue(status?.conditions as Condition[] | undefined, 'Ready') &&
   (status?.appliedGeneration ?? 0) >= (metadata.generation ?? 0);
+
+/** Changes with every change of the spec. */
+export const versionOf = ({ metadata }: L7Router): string => `${metadata.uid} ${metadata.generation}`;
+
+export const asPlaced = (router: L7Router): PlacedRouter => ({
+  name: `${router.metadata.name}`,
+  version: versionOf(router),
+  hosts: router.spec.hosts ?? [],
+  leaving: router.spec.leaving ?? [],
+  drains: drainsOf(router).hosts,
+  serving: isServing(router),
+  deleting: isBeingDeleted(router),
+});
+
+export const isAsWritten = (router: L7Router | undefined, object: L7Router): boolean =>
+  router !== undefined &&
+  isDeepStrictEqual(router.spec, object.spec) &&
+  router.metadata.labels?.[SHARED_PODS_LABEL] === object.metadata.labels?.[SHARED_PODS_LABEL] &&
+  (object.metadata.finalizers ?? []).every((finalizer) => router.metadata.finalizers?.includes(finalizer));
 
 /** Routers of a family in the order of their numbers: a shorter name has a smaller number. */
 export const compareNames = (a: { name: string }, b: { name: string }): number =>

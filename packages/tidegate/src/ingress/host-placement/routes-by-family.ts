@@ -4,28 +4,32 @@ import {
   INGRESS_CLASSES,
   INGRESSES,
   type Informer,
+  type Ingress,
   type KubeObject,
   keyOf,
   SERVICES,
 } from '@tidegate/kube';
 import { ALL_HOSTS, HOST_CLAIMS, INGRESS_CLASS_POLICIES } from '../../api/index.ts';
-import type { ClassTable } from '../classes/index.ts';
+import type { ClassTable, Family } from '../classes/index.ts';
 import { classNameOf, type Explain, type Inputs } from '../compile/index.ts';
 import type { IngressContext } from '../context.ts';
 import { ClaimIndex, ownershipOf, refusalOf } from '../ownership/index.ts';
-import { TlsSecrets } from '../tls-secrets.ts';
+import type { TlsSecrets } from '../tls-secrets.ts';
+import type { Departures } from './departures.ts';
 import { type FamilyKind, FamilyRoutes } from './family-routes.ts';
 
 /** Where objects come from. */
 interface Source<T extends KubeObject> {
   readonly synced: Promise<void>;
   list(): readonly T[];
+  get(key: string): T | undefined;
   addHandler(handler: Handler<T>): void;
 }
 
 const sourceOf = <T extends KubeObject>(informer: Informer<T>): Source<T> => ({
   synced: informer.synced,
   list: () => informer.cache.list(),
+  get: (key) => informer.cache.get(key),
   addHandler: (handler) => void informer.addHandler(handler),
 });
 
@@ -34,6 +38,8 @@ interface Listener {
   touched(family: string): void;
   /** The Ingress no longer has an outcome, because its family was removed or rebuilt. */
   forgot(ingress: string): void;
+  /** An Ingress has left the classes of the family, which serves it for a while. */
+  departed(family: string): void;
 }
 
 /**
@@ -43,6 +49,7 @@ interface Listener {
 export class RoutesByFamily {
   readonly #classes: ClassTable;
   readonly #secrets: TlsSecrets;
+  readonly #departures: Departures;
   readonly #now: () => number;
   readonly #sources: { readonly [K in FamilyKind]: Source<Inputs[K]> };
   readonly #policies;
@@ -51,10 +58,11 @@ export class RoutesByFamily {
   readonly #routes = new Map<string, FamilyRoutes>();
   readonly #listeners: Listener[] = [];
 
-  constructor(context: IngressContext, classes: ClassTable) {
+  constructor(context: IngressContext, classes: ClassTable, secrets: TlsSecrets, departures: Departures) {
     const { informers, clock } = context;
     this.#classes = classes;
-    this.#secrets = new TlsSecrets(context);
+    this.#secrets = secrets;
+    this.#departures = departures;
     this.#now = () => clock.now();
     this.#sources = {
       Ingress: sourceOf(informers.for(INGRESSES)),
@@ -85,8 +93,16 @@ export class RoutesByFamily {
       [Ingress, HostClaim, IngressClass, Service, Secret, this.#policies].map(({ synced }) => synced),
     );
     for (const object of HostClaim.list()) this.#claims.put(ownershipOf(object));
+    this.#departures.restore();
+    this.#departures.catchUp(
+      Ingress.list(),
+      (className) => this.#classes.familyOf(className)?.key,
+      (className) => IngressClass.get(className) !== undefined,
+    );
     this.#classes.onChange((family) => this.#renew(family));
     for (const family of this.#classes.families.keys()) this.#renew(family);
+    // Before the next handler, which would remove the routes of the Ingress.
+    Ingress.addHandler({ onUpdate: (before, ingress) => this.#depart(before, ingress) });
     Ingress.addHandler(this.#handlerFor('Ingress', (ingress) => classNameOf(ingress) ?? ''));
     HostClaim.addHandler({
       onAdd: (object) => this.#claims.put(ownershipOf(object)),
@@ -125,23 +141,68 @@ export class RoutesByFamily {
   #renew(key: string): void {
     const family = this.#classes.families.get(key);
     const old = this.#routes.get(key);
-    if (family === undefined || !isDeepStrictEqual(old?.classNames, family.classNames)) {
+    const isSame =
+      isDeepStrictEqual(old?.classNames, family?.classNames) &&
+      isDeepStrictEqual(old?.abilities, family?.abilities);
+    if (family === undefined || !isSame) {
       this.#routes.delete(key);
+      if (family !== undefined) this.#departWithClasses(key, old, family.classNames);
       for (const { ingress } of old?.outcomes ?? []) {
         for (const listener of this.#listeners) listener.forgot(ingress);
       }
-      if (family !== undefined) this.#routes.set(key, this.#newRoutes(family.classNames));
+      if (family !== undefined) this.#routes.set(key, this.#newRoutes(family));
     }
     this.#touched(key);
   }
 
-  #newRoutes(classNames: readonly string[]): FamilyRoutes {
-    const routes = new FamilyRoutes(classNames, this.#now, this.#explainFor(classNames));
+  #newRoutes({ key, classNames, abilities }: Family): FamilyRoutes {
+    const routes = new FamilyRoutes(classNames, this.#now, this.#explainFor(classNames), abilities);
+    routes.setDeparting(this.#departures.departingFrom(key));
     const fill = <K extends FamilyKind>(kind: K): void => {
       for (const object of this.#sources[kind].list()) routes.put(kind, object);
     };
     for (const kind of ['IngressClass', 'HostClaim', 'Ingress', 'Service', 'Secret'] as const) fill(kind);
     return routes;
+  }
+
+  /**
+   * The Ingress changes to a class of other routers: those that serve it go on. A class that does not exist means that the
+   * Ingress is not served any more.
+   */
+  #depart(before: Ingress, ingress: Ingress): void {
+    const [from, to] = [classNameOf(before) ?? '', classNameOf(ingress) ?? ''];
+    const family = this.#classes.familyOf(from);
+    if (from === to || family === undefined || family.key === this.#classes.familyOf(to)?.key) return;
+    if (this.#sources.IngressClass.get(to) === undefined) return;
+    const key = keyOf(ingress);
+    if ((this.#routes.get(family.key)?.outcomeOf(key)?.hosts ?? []).length === 0) return;
+    this.#departures.add(family.key, key);
+    this.setDeparting(family.key);
+    for (const listener of this.#listeners) listener.departed(family.key);
+  }
+
+  /** A class leaves a shared address: its Ingresses depart from the routers of the others. */
+  #departWithClasses(family: string, old: FamilyRoutes | undefined, classNames: readonly string[]): void {
+    for (const { ingress, hosts } of old?.outcomes ?? []) {
+      const object = this.#sources.Ingress.get(ingress);
+      const className = object === undefined ? '' : (classNameOf(object) ?? '');
+      const hasLeft = old?.classNames.includes(className) && !classNames.includes(className);
+      if (!hasLeft || hosts.length === 0 || this.#sources.IngressClass.get(className) === undefined) continue;
+      this.#departures.add(family, ingress);
+      this.#departures.leave(family, className);
+    }
+  }
+
+  /** The departures of the family have changed. */
+  setDeparting(family: string): void {
+    const routes = this.#routes.get(family);
+    const changed = routes?.setDeparting(this.#departures.departingFrom(family)) ?? [];
+    for (const key of changed) {
+      const ingress = this.#sources.Ingress.get(key);
+      if (ingress === undefined) routes?.remove('Ingress', key);
+      else routes?.put('Ingress', ingress);
+    }
+    if (changed.length > 0) this.#touched(family);
   }
 
   /** The families of several classes get an explanation only if none of their classes would give the host. */
@@ -166,7 +227,11 @@ export class RoutesByFamily {
   ): Handler<Inputs[K]> {
     const familiesOf = (...objects: Inputs[K][]): Set<string> => {
       const keys = objects.map((object) => this.#classes.familyOf(classOf(object))?.key);
-      return new Set(keys.filter((key) => key !== undefined));
+      const left =
+        kind === 'Ingress'
+          ? objects.flatMap((object) => this.#departures.familiesOf(keyOf(object)))
+          : this.#departures.families;
+      return new Set([...keys, ...left].filter((key) => key !== undefined));
     };
     const put = (object: Inputs[K], before = object): void => {
       for (const key of familiesOf(object, before)) {

@@ -108,6 +108,203 @@ describe('rules without a host', () => {
   });
 });
 
+describe('a host with lists', () => {
+  const listed = (path: string, octet: number, kind: Route['match'] = 'Prefix'): Route => {
+    const { action: own, ...rest } = route(path, kind);
+    const sources = { allow: [{ octets: [octet, 0, 0, 0], bits: 8 }], deny: [] };
+    return { ...rest, action: { ...own, policy: { sources } } };
+  };
+  const hasList = ({ action: { policy } }: Route): boolean => policy !== undefined;
+  const answer = (routes: Route[], path: string): string =>
+    upstreamOf(
+      tableOf(
+        host('a.io', [...routes].sort(comparePrecedence), routes.some(hasList) ? { guarded: true } : {}),
+      ),
+      request('a.io', path),
+    ).replace('a.io: ', '');
+  const open = route('/', 'Prefix');
+
+  test.each([
+    ['/caf%C3%A9', '/caf%c3%a9'],
+    ['/caf%C3%A9', '/%63af%C3%A9/x'],
+    ['/admin%20area', '//admin%20area'],
+    ['/admin%20area', '/%61dmin%20area'],
+    ['/~ad%6Din', '/~admin'],
+    ['/a//admin', '/a///admin'],
+    ['/a//admin', '/a/admin'],
+    ['/a%2F', '//a'],
+  ])('protects %s also if it is requested as %s', (written, path) => {
+    expect(answer([open, listed(written, 10)], path)).toBe(`Prefix ${written}`);
+  });
+
+  test.each([
+    ['/admin%20area', '/admin%20area;x'],
+    ['/a%3Bb', '/;/a;c'],
+    ['/a%5Cb', '/a;/b'],
+  ])('that has %s refuses %s', (written, path) => {
+    expect(answer([open, listed(written, 10)], path)).toBe('badRequest');
+  });
+
+  test.each([
+    // A server removes path parameters before it decodes the path, and one of them contains a slash.
+    ['/admin', '/admin;x%2Fy', 'Exact'],
+    ['/admin', '/admin;x%5Cy', 'Exact'],
+    ['/admin', '/admin;x\\y', 'Exact'],
+    // Two servers in a row decode it, or one of them decodes it twice.
+    ['/admin', '/%2561dmin', 'Prefix'],
+    ['/admin', '/public/%252e%252e/admin', 'Prefix'],
+    ['/admin', '/public%252Fadmin', 'Prefix', '/public/admin'],
+    ['/a/b', '/a%255Cb', 'Prefix'],
+    // The path of the route itself can be read in other ways.
+    ['/admin;x', '/admin', 'Prefix'],
+    ['/a\\b', '/a/b', 'Prefix'],
+    ['/a%255Cb', '/a/b', 'Prefix'],
+  ] as const)('that has %s refuses %s', (written, path, kind, also?: string) => {
+    const routes = [open, listed(written, 10, kind), ...(also === undefined ? [] : [listed(also, 11)])];
+    expect(answer(routes, path)).toBe('badRequest');
+    expect(answer([open, route(written, kind)], path)).toBe('Prefix /');
+  });
+
+  test('never serves openly what some server reads as the path with the list', () => {
+    const changes: readonly ((path: string) => string)[] = [
+      decodeURIComponent,
+      (path) =>
+        path
+          .split('/')
+          .map((segment) => segment.split(';')[0])
+          .join('/'),
+      (path) =>
+        path
+          .split(/([/\\])/)
+          .map((segment) => segment.split(';')[0])
+          .join(''),
+      (path) => path.split('\\').join('/'),
+      (path) => path.split('//').join('/'),
+      (path) => (path.startsWith('/') ? new URL(path, 'http://a').pathname : path),
+    ];
+    const server = fc.array(fc.constantFrom(...changes), { maxLength: 5 });
+    const parts = fc.constantFrom(
+      '/',
+      '//',
+      'a',
+      '%61',
+      '%2561',
+      ';',
+      ';x',
+      '\\',
+      '%5C',
+      '%2F',
+      '%3B',
+      '.',
+      '%2E',
+      'b',
+    );
+    const paths = fc.array(parts, { maxLength: 8 }).map((each) => `/${each.join('')}`);
+    const read = (path: string, by: typeof changes): string | undefined => {
+      try {
+        return by.reduce((result, change) => change(result), path);
+      } catch {
+        // The server refuses it.
+        return undefined;
+      }
+    };
+    fc.assert(
+      fc.property(paths, server, fc.constantFrom('Prefix' as const, 'Exact' as const), (path, by, kind) => {
+        const found = read(path, by);
+        const isProtected = found === '/a' || (kind === 'Prefix' && found?.startsWith('/a/') === true);
+        if (isProtected) expect(answer([open, listed('/a', 10, kind)], path)).not.toBe('Prefix /');
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  test.each([
+    '/ADMIN',
+    '/Admin/x',
+    '/admin.',
+    '/admin../x',
+    '/admin%20',
+    '/admin%2e',
+    '/admin%09/x',
+    '/admin%c2%a0',
+    '/admin%85',
+    '/admin::$DATA',
+    '/admin:$i30:$INDEX_ALLOCATION/x',
+    '/admin%3a%3a$DATA',
+    '/%20/admin',
+    '/%41DMIN',
+  ])('applies the list of /admin also to %s, unless a route has this spelling', (path) => {
+    expect(answer([open, listed('/admin', 10)], path)).toBe('Prefix /admin');
+    expect(answer([listed('/', 11), listed('/admin', 10)], path)).toBe('badRequest');
+    expect(answer([open, route('/admin', 'Prefix')], path)).toBe('Prefix /');
+    expect(answer([open, listed('/admin', 10), route(path, 'Exact')], path)).toBe(`Exact ${path}`);
+  });
+
+  test('applies the list of a path in upper case also to lower case', () => {
+    expect(answer([open, listed('/Admin', 10)], '/admin/x')).toBe('Prefix /Admin');
+    expect(answer([open, listed('/Admin', 10), route('/admin', 'Prefix')], '/admin/x')).toBe('Prefix /admin');
+    expect(answer([open, listed('/a', 10), route('/A/b', 'Prefix')], '/A/b/c')).toBe('Prefix /A/b');
+    expect(answer([open, listed('/a', 10), route('/A/b', 'Prefix')], '/A/c')).toBe('Prefix /a');
+  });
+
+  test.each(['/public/..%20/admin', '/public/.%20./x', '/.../admin', '/x/..%c2%a0/admin'])(
+    'refuses %s, in which a segment may mean the directory above',
+    (path) => {
+      expect(answer([open, listed('/admin', 10)], path)).toBe('badRequest');
+      expect(answer([open], path)).toBe('Prefix /');
+    },
+  );
+
+  test.each(['/admins', '/adm%20in', '/.admin', '/users:batch', '/admin:x'])('leaves %s open', (path) => {
+    expect(answer([open, listed('/admin', 10), listed('/users', 10)], path)).toBe('Prefix /');
+  });
+
+  test('refuses a long path that can be read in several ways', () => {
+    const path = `/${'a'.repeat(8_000)}%25%35%63;a;b%5c`;
+    expect(answer([open, listed('/admin', 10)], path)).toBe('badRequest');
+    expect(answer([open, listed('/admin', 10)], `/${'a'.repeat(8_000)}%20`)).toBe('Prefix /');
+  });
+
+  test('refuses a path that can be read in too many ways', () => {
+    const path = `/${Array.from({ length: 12 }, (_, at) => `%${'25'.repeat(at)}5C;a`).join('/')}`;
+    expect(answer([open, listed('/admin', 10)], path)).toBe('badRequest');
+    expect(answer([open], path)).toBe('Prefix /');
+  });
+
+  test('prefers the longest path as backends read it', () => {
+    const routes = [open, listed('/api/admin', 10), route('/%61%70%69%2F', 'Prefix')];
+    expect(answer(routes, '//api/admin')).toBe('Prefix /api/admin');
+    expect(answer(routes, '//api/x')).toBe('Prefix /');
+  });
+
+  test('prefers the list of two paths that backends read as the same', () => {
+    expect(answer([listed('/%61', 10), route('/a', 'Prefix')], '/a')).toBe('Prefix /%61');
+    // The Exact path is open, as its author has written it.
+    expect(answer([listed('/a', 10), route('/a', 'Exact'), open], '//a')).toBe('Prefix /');
+    expect(answer([listed('/a', 10), route('/a', 'Exact')], '/a')).toBe('Exact /a');
+  });
+
+  test.each(['/%61pi/admin;x', '/%61pi/;/admin', '//api/;/admin', '/%61pi%5cadmin', '/api/admin;x'])(
+    'refuses %s, which backends may read as the path of another list',
+    (path) => {
+      const routes = [open, listed('/api', 10), listed('/api/admin', 11)];
+      expect(answer(routes, path)).toBe('badRequest');
+    },
+  );
+
+  test('refuses a path with different lists before and after decoding', () => {
+    expect(answer([listed('/api', 10), listed('/api/admin', 11)], '/api/%61dmin')).toBe('badRequest');
+    expect(answer([listed('/api', 10), listed('/api/admin', 10)], '/api//admin')).toBe('Prefix /api');
+  });
+
+  test('serves other paths', () => {
+    const routes = [open, listed('/admin%20area', 10), route('/admin%20area/public', 'Prefix')];
+    for (const path of ['/', '/admin', '/a;b', '/x//y', '/%41'])
+      expect({ path, answer: answer(routes, path) }).toEqual({ path, answer: 'Prefix /' });
+    expect(answer(routes, '/admin%20area/public/x')).toBe('Prefix /admin%20area/public');
+  });
+});
+
 test('redirects plain HTTP if the host requires HTTPS', () => {
   const table = tableOf(host('a.example.com', [route('/', 'Prefix')], { redirectToHttps: true }));
   expect(match(table, request('A.example.com:80'))).toMatchObject({

@@ -1,4 +1,4 @@
-import type { Certificate, Changes, Delta, HostName, HostRoutes, Upstream, UpstreamId } from '../model.ts';
+import type { Certificate, Changes, Credentials, Delta, HostName, HostRoutes, Upstream } from '../model.ts';
 import { wildcardOf } from './host.ts';
 import { ShardedMap } from './sharded-map.ts';
 
@@ -8,6 +8,7 @@ export interface RouteTable {
   readonly hosts: ShardedMap<HostRoutes>;
   readonly upstreams: ShardedMap<Upstream>;
   readonly certificates: ShardedMap<Certificate>;
+  readonly credentials: ShardedMap<Credentials>;
 }
 
 export const EMPTY_TABLE: RouteTable = {
@@ -15,6 +16,7 @@ export const EMPTY_TABLE: RouteTable = {
   hosts: ShardedMap.empty(),
   upstreams: ShardedMap.empty(),
   certificates: ShardedMap.empty(),
+  credentials: ShardedMap.empty(),
 };
 
 /** A delta does not start at the generation of the table, so at least one delta was missed. */
@@ -39,8 +41,11 @@ export function applyDelta(table: RouteTable, delta: Delta): RouteTable {
     hosts: changed(base.hosts, delta.hosts, hostOf),
     upstreams: changed(base.upstreams, delta.upstreams, idOf),
     certificates: changed(base.certificates, delta.certificates, hostOf),
+    credentials: changed(base.credentials, delta.credentials ?? NO_CHANGE, idOf),
   };
 }
+
+const NO_CHANGE: Changes<string, never> = { set: [], remove: [] };
 
 function changed<V>(
   map: ShardedMap<V>,
@@ -55,7 +60,7 @@ function changed<V>(
 }
 
 const hostOf = ({ host }: { host: HostName }): HostName => host;
-const idOf = ({ id }: { id: UpstreamId }): UpstreamId => id;
+const idOf = ({ id }: { id: string }): string => id;
 
 /**
  * The certificate for a client that connects to `host`: for the host, else for its wildcard, else the default. Undefined:

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HONORED, IGNORED, REFUSED, readNginxAnnotations } from './index.ts';
+import { DOCUMENTED, HONORED, IGNORED, REFUSED, readNginxAnnotations } from './index.ts';
 
 const PREFIX = 'nginx.ingress.kubernetes.io/';
 const read = (annotations: Record<string, string>, prefix = PREFIX) =>
@@ -13,9 +13,17 @@ describe('the tables of annotations', () => {
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
     // 136 annotations of the last version of ingress-nginx, 8 of earlier ones, and one that was only proposed.
     expect(names.length).toBe(145);
+    for (const name of DOCUMENTED) expect(names).toContain(name);
+  });
+
+  it('honor this many of the documented annotations', () => {
+    expect(DOCUMENTED.size).toBe(117);
+    const honored = [...DOCUMENTED].filter((name) => HONORED.has(name));
+    expect(honored.length).toBe(86);
   });
 
   it('explain themselves in sentences', () => {
+    for (const { does } of HONORED.values()) expect(does).toMatch(/^[A-Z].*\.$/);
     for (const { asks, instead } of REFUSED.values()) {
       expect(asks).toMatch(/[a-z]$/);
       expect(instead).toMatch(/^[A-Z].*\.$/);
@@ -27,8 +35,8 @@ describe('the tables of annotations', () => {
 
 describe('annotations of ingress-nginx', () => {
   it.each([
-    ...['auth-type', 'auth-url', 'auth-tls-secret', 'allowlist-source-range', 'whitelist-source-range'],
-    ...['denylist-source-range', 'satisfy', 'limit-rps', 'limit-connections', 'enable-modsecurity'],
+    ...['auth-snippet', 'auth-tls-secret', 'blacklist-source-range'],
+    ...['global-rate-limit', 'enable-modsecurity'],
     ...['configuration-snippet', 'server-snippet', 'auth-new', 'limit-new', 'any-source-range'],
   ])('%s is refused with what it asks for and what to do', (name) => {
     const { refused, ignored } = read({ [name]: 'x' });
@@ -48,7 +56,7 @@ describe('annotations of ingress-nginx', () => {
     ['enable-global-auth', 'false'],
     ['auth-tls-verify-client', 'off'],
     ['proxy-ssl-verify', 'off'],
-    ['limit-rps', '0'],
+    ['global-rate-limit', '0'],
   ])('%s: %j asks for nothing', (name, value) => {
     expect(read({ [name]: value })).toMatchObject({ refused: [], ignored: [] });
   });
@@ -79,29 +87,31 @@ describe('annotations of ingress-nginx', () => {
       oauthor: 'x',
     };
     expect(read(harmless, 'example.com/')).toMatchObject({ refused: [], ignored: [] });
-    expect(read({ 'auth-url': 'x' }, '').refused).toEqual([]);
+    expect(read({ 'auth-snippet': 'x' }, '').refused).toEqual([]);
   });
 
-  it.each([
-    ['use-regex', 'true', true],
-    ['use-regex', 'false', false],
-    ['rewrite-target', '/$2', true],
-    ['rewrite-target', '', false],
-    ['app-root', '/', false],
-  ])('%s: %j makes paths regular expressions: %s', (name, value, expected) => {
-    for (const prefix of [PREFIX, 'example.com/'])
-      expect(read({ [name]: value }, prefix).hasRegexPaths).toBe(expected);
+  it('are policies with the prefix of ingress-nginx only', () => {
+    const both = { 'rewrite-target': '/$2', 'whitelist-source-range': '::1' };
+    expect(read(both)).toMatchObject({ refused: [], ignored: [], policies: new Map(Object.entries(both)) });
+    const other = read(both, 'example.com/');
+    expect(other).toMatchObject({ policies: new Map(), ignored: [] });
+    expect(other.refused).toEqual([
+      {
+        annotation: 'example.com/whitelist-source-range',
+        message: expect.stringContaining(`503. Write ${PREFIX}whitelist-source-range instead.`),
+      },
+    ]);
   });
 
   it('are ignored with a reason and what to do otherwise', () => {
-    expect(read({ 'server-alias': 'b.io', 'no-such': '1' }).ignored).toEqual([
+    expect(read({ 'fastcgi-index': 'x', 'no-such': '1' }).ignored).toEqual([
+      {
+        annotation: `${PREFIX}fastcgi-index`,
+        message: `Tidegate ignores ${PREFIX}fastcgi-index. FastCGI is not supported.`,
+      },
       {
         annotation: `${PREFIX}no-such`,
         message: `Tidegate ignores ${PREFIX}no-such. It is not an annotation of ingress-nginx.`,
-      },
-      {
-        annotation: `${PREFIX}server-alias`,
-        message: `Tidegate ignores ${PREFIX}server-alias. The other names are not served. Write a rule for each of them in the Ingress.`,
       },
     ]);
   });

@@ -2,7 +2,7 @@ import { HONORED } from './honored.ts';
 import { IGNORED } from './ignored.ts';
 import { type Refused, refusedByName } from './refused.ts';
 
-const PREFIX = 'nginx.ingress.kubernetes.io/';
+export const NGINX_PREFIX = 'nginx.ingress.kubernetes.io/';
 
 /** An Ingress can have thousands of annotations. Each of these becomes an event and a warning. */
 const MOST_REPORTED = 20;
@@ -20,34 +20,36 @@ export interface NginxAnnotations {
   readonly aliases: ReadonlyMap<string, string>;
   readonly refused: readonly Finding[];
   readonly ignored: readonly Finding[];
-  /** Whether ingress-nginx reads the paths of the Ingress as regular expressions. */
-  readonly hasRegexPaths: boolean;
+  /** By name without prefix: the values of annotations that become policies. */
+  readonly policies: ReadonlyMap<string, string>;
 }
 
-const NOTHING: NginxAnnotations = { aliases: new Map(), refused: [], ignored: [], hasRegexPaths: false };
+const NOTHING: NginxAnnotations = { aliases: new Map(), refused: [], ignored: [], policies: new Map() };
 
 export function readNginxAnnotations(annotations: Readonly<Record<string, string>>): NginxAnnotations {
   const names = Object.keys(annotations).sort();
   // Most Ingresses have none.
   if (!names.some((name) => name.includes('/'))) return NOTHING;
   const aliases = new Map<string, string>();
+  const policies = new Map<string, string>();
   const ignored: Finding[] = [];
   const refused: Finding[] = [];
   for (const annotation of names) {
     const rule = refusalOf(annotation);
-    const own = annotation.startsWith(PREFIX) ? annotation.slice(PREFIX.length) : undefined;
+    const own = annotation.startsWith(NGINX_PREFIX) ? annotation.slice(NGINX_PREFIX.length) : undefined;
     const honored = own === undefined ? undefined : HONORED.get(own);
     if (rule !== undefined) {
       if (!rule.off.includes(annotations[annotation]!.trim()))
         refused.push({ annotation, message: refusedMessage(annotation, rule) });
-    } else if (honored !== undefined) aliases.set(honored.as, annotation);
+    } else if (honored?.as !== undefined) aliases.set(honored.as, annotation);
+    else if (honored !== undefined && own !== undefined) policies.set(own, annotations[annotation]!);
     else if (own !== undefined) ignored.push({ annotation, message: ignoredMessage(annotation, own) });
   }
   return {
     aliases,
     refused: atMost(refused),
     ignored: atMost(ignored),
-    hasRegexPaths: names.some((annotation) => makesRegex(nameOf(annotation), annotations[annotation]!)),
+    policies,
   };
 }
 
@@ -57,12 +59,11 @@ const nameOf = (annotation: string): string =>
 function refusalOf(annotation: string): Refused | undefined {
   if (!annotation.includes('/')) return undefined;
   const name = nameOf(annotation);
-  return HONORED.has(name) || IGNORED.has(name) ? undefined : refusedByName(name);
+  const honored = HONORED.get(name);
+  if (honored?.guards !== undefined && annotation !== NGINX_PREFIX + name)
+    return { asks: honored.guards, instead: `Write ${NGINX_PREFIX}${name} instead.`, off: [] };
+  return honored !== undefined || IGNORED.has(name) ? undefined : refusedByName(name);
 }
-
-/** ingress-nginx also reads paths as regular expressions if it rewrites them. */
-const makesRegex = (name: string, value: string): boolean =>
-  (name === 'use-regex' && value.trim() !== 'false') || (name === 'rewrite-target' && value.trim() !== '');
 
 const refusedMessage = (annotation: string, { asks, instead }: Refused): string =>
   `${annotation} asks for ${asks}. Tidegate does not support it, and does not serve the hosts of the Ingress without it: all requests for them get the response 503. ${instead} Then remove the annotation.`;

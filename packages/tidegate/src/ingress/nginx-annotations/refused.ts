@@ -18,26 +18,21 @@ const each = (names: readonly string[], protection: Protection): [string, Refuse
   names.map((name) => [name, { off: [], ...protection }]);
 
 const IN_APPLICATION = 'Authenticate clients in the application or in a proxy in front of it.';
-const BY_NETWORK_POLICY = 'Restrict clients with a firewall in front of the router, or in the application.';
-const IN_FRONT = 'Limit clients in the application, or with a proxy in front of the router.';
+const PER_ROUTER =
+  'Limit the requests to each router with limit-rps or limit-rpm, or limit clients in the application.';
 
 export const REFUSED: ReadonlyMap<string, Refused> = new Map([
-  ...each(['auth-type', 'auth-secret', 'auth-secret-type', 'auth-realm'], {
-    asks: 'a user name and a password',
-    instead: IN_APPLICATION,
+  ...each(['auth-proxy-set-headers'], {
+    asks: 'headers of a ConfigMap for the server that authenticates clients',
+    instead: 'Let the server read the headers that every request to it has.',
   }),
-  ...each(
-    [
-      ...['auth-url', 'auth-signin', 'auth-method', 'auth-response-headers', 'auth-request-redirect'],
-      ...['auth-signin-redirect-param', 'auth-proxy-set-headers', 'auth-cache-key', 'auth-cache-duration'],
-      ...['auth-keepalive', 'auth-keepalive-requests', 'auth-keepalive-share-vars', 'auth-keepalive-timeout'],
-      ...['auth-always-set-cookie', 'auth-snippet'],
-    ],
-    { asks: 'authentication by another service', instead: IN_APPLICATION },
-  ),
+  ...each(['auth-snippet'], {
+    asks: 'directives of nginx for the server that authenticates clients',
+    instead: 'Use auth-method, auth-response-headers and auth-request-redirect.',
+  }),
   ...each(['enable-global-auth'], {
-    asks: 'authentication by another service',
-    instead: IN_APPLICATION,
+    asks: 'the authentication that a ConfigMap of ingress-nginx configures for all Ingresses',
+    instead: 'Write auth-url on the Ingress.',
     off: ['false'],
   }),
   ...each(
@@ -52,22 +47,19 @@ export const REFUSED: ReadonlyMap<string, Refused> = new Map([
     instead: IN_APPLICATION,
     off: ['off'],
   }),
-  ...each(
-    ['allowlist-source-range', 'whitelist-source-range', 'denylist-source-range', 'blacklist-source-range'],
-    { asks: 'restrictions by the address of the client', instead: BY_NETWORK_POLICY },
-  ),
-  ...each(['satisfy'], { asks: 'a combination of restrictions', instead: BY_NETWORK_POLICY }),
-  ...each(
-    [
-      ...['limit-rps', 'limit-rpm', 'limit-connections', 'limit-rate', 'limit-rate-after'],
-      ...['limit-burst-multiplier', 'global-rate-limit', 'global-rate-limit-window'],
-    ],
-    { asks: 'a rate limit', instead: IN_FRONT, off: ['0'] },
-  ),
-  ...each(
-    ['limit-allowlist', 'limit-whitelist', 'global-rate-limit-key', 'global-rate-limit-ignored-cidrs'],
-    { asks: 'a rate limit', instead: IN_FRONT },
-  ),
+  ...each(['blacklist-source-range'], {
+    asks: 'restrictions by the address of the client',
+    instead: 'Write nginx.ingress.kubernetes.io/denylist-source-range.',
+  }),
+  ...each(['global-rate-limit', 'global-rate-limit-window'], {
+    asks: 'a rate limit of all routers together',
+    instead: PER_ROUTER,
+    off: ['0'],
+  }),
+  ...each(['global-rate-limit-key', 'global-rate-limit-ignored-cidrs'], {
+    asks: 'a rate limit of all routers together',
+    instead: PER_ROUTER,
+  }),
   ...each(['enable-modsecurity', 'enable-owasp-core-rules'], {
     asks: 'a web application firewall',
     instead: 'Run the firewall in front of the router or of the application.',

@@ -5,10 +5,12 @@ import { MADE_FROM_ANNOTATION } from '../../api/index.ts';
 
 /**
  * Adds an annotation with a hash of the object. isAsWanted only checks that wanted fields are present, so it would miss
- * a field that is no longer wanted; then the hash differs.
+ * a field that is no longer wanted; then the hash differs. The owners are not in it: routers that share pods come and go, and
+ * the object is still made from the same spec.
  */
 export function withMadeFrom<T extends KubeObject>(object: T): T {
-  const digest = createHash('sha256').update(JSON.stringify(object)).digest('hex').slice(0, 16);
+  const content = JSON.stringify({ ...object, metadata: { ...object.metadata, ownerReferences: undefined } });
+  const digest = createHash('sha256').update(content).digest('hex').slice(0, 16);
   const annotations = { ...object.metadata.annotations, [MADE_FROM_ANNOTATION]: digest };
   return { ...object, metadata: { ...object.metadata, annotations } };
 }
@@ -16,6 +18,13 @@ export function withMadeFrom<T extends KubeObject>(object: T): T {
 /** Whether the object has all wanted fields. Ignores fields of other managers and defaults of the API server. */
 export const isAsWanted = (actual: KubeObject | undefined, wanted: KubeObject): boolean =>
   actual !== undefined && contains(actual, wanted);
+
+/** Whether the object has exactly these owners. */
+export const hasOwners = (actual: KubeObject | undefined, wanted: KubeObject): boolean =>
+  isDeepStrictEqual(new Set(ownersOf(actual)), new Set(ownersOf(wanted)));
+
+const ownersOf = (object: KubeObject | undefined): string[] =>
+  (object?.metadata.ownerReferences ?? []).map(({ uid }) => uid);
 
 function contains(actual: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted)) return Array.isArray(actual) && containsItems(actual, wanted);

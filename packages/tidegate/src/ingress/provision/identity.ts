@@ -13,11 +13,17 @@ import { isOwnProgram } from '../classes/drivers.ts';
 /** The name of a Service is a DNS label. */
 const MAX_NAME_LENGTH = 63;
 
+const namespaceOf = ({ workload, driver }: L7Router['spec']): string =>
+  workload?.namespace ?? (isOwnProgram(driver) ? ROUTER_NAMESPACE : INGRESS_NGINX_NAMESPACE);
+
+/** Whether the objects of both routers are in the same namespace. */
+export const shareNamespace = (a: L7Router, b: L7Router): boolean =>
+  namespaceOf(a.spec) === namespaceOf(b.spec);
+
 /** Settings of the workload, with defaults. */
 export const workloadOf = ({ spec }: L7Router): RouterWorkload & { namespace: string; replicas: number } => ({
   ...spec.workload,
-  namespace:
-    spec.workload?.namespace ?? (isOwnProgram(spec.driver) ? ROUTER_NAMESPACE : INGRESS_NGINX_NAMESPACE),
+  namespace: namespaceOf(spec),
   replicas: spec.workload?.replicas ?? 1,
 });
 
@@ -43,13 +49,57 @@ export function identityOf(router: L7Router): Identity {
   return { name, namespace: workloadOf(router).namespace, metadata: metadataFor(router, name) };
 }
 
+/**
+ * Identity of the objects that run the pods: those of the router itself, or of all routers that share the pods. In the
+ * latter case the garbage collector deletes them after the last router.
+ */
+export function podsIdentityOf(router: L7Router, members: readonly L7Router[]): Identity {
+  if (sharedPodsOf(router) === undefined) return identityOf(router);
+  const name = podsNameOf(router);
+  const ownerReferences = members.map(({ apiVersion, kind, metadata }) => ({
+    apiVersion,
+    kind,
+    name: `${metadata.name}`,
+    uid: `${metadata.uid}`,
+  }));
+  const metadata = { name, labels: labelsOf(podsKeyOf(router)), ownerReferences };
+  return { name, namespace: workloadOf(router).namespace, metadata };
+}
+
+/** The name of the pods that the router shares with others. Undefined if it has pods of its own. */
+export const sharedPodsOf = ({ spec }: L7Router): string | undefined =>
+  isOwnProgram(spec.driver) ? spec.workload?.sharedPods : undefined;
+
+/** The value of ROUTER_LABEL of the pods. No router can have a name with an underscore. */
+export function podsKeyOf(router: L7Router): string {
+  const shared = sharedPodsOf(router);
+  return shared === undefined ? `${router.metadata.name}` : `${SHARED_PREFIX}${shared}`;
+}
+
+const SHARED_PREFIX = 'pods_';
+
+/** Whether a value of ROUTER_LABEL is that of pods that routers share. */
+export const isSharedPodsKey = (key: string): boolean => key.startsWith(SHARED_PREFIX);
+
+/** Whether an object belongs to pods that routers share, and not to one of these routers. */
+export const isOfSharedPods = ({ metadata }: KubeObject): boolean =>
+  isSharedPodsKey(metadata.labels?.[ROUTER_LABEL] ?? '');
+
+/** Name of the Deployment of the pods, and of their ServiceAccount. */
+export const podsNameOf = (router: L7Router): string => workloadName(podsKeyOf(router));
+
+const labelsOf = (key: string): Record<string, string> => ({
+  'app.kubernetes.io/name': 'tidegate-router',
+  [ROUTER_LABEL]: key,
+});
+
 /** The router owns its objects, so the garbage collector deletes them even if the manager no longer runs. */
 export const metadataFor = (
   { apiVersion, kind, metadata }: L7Router,
   name: string,
 ): KubeObject['metadata'] => ({
   name,
-  labels: { 'app.kubernetes.io/name': 'tidegate-router', [ROUTER_LABEL]: `${metadata.name}` },
+  labels: labelsOf(`${metadata.name}`),
   ownerReferences: [
     {
       apiVersion,
@@ -64,5 +114,5 @@ export const metadataFor = (
 
 /** Selects the pods of the router. */
 export const selectorOf = (router: L7Router): { [ROUTER_LABEL]: string } => ({
-  [ROUTER_LABEL]: `${router.metadata.name}`,
+  [ROUTER_LABEL]: podsKeyOf(router),
 });

@@ -22,8 +22,12 @@ export class NamespacedInformers<T extends KubeObject = KubeObject> {
   }
 
   /** Enqueues the keys whenever an object changes. */
-  watchedBy(controller: Controller, keysOf: (object: T) => string[]): void {
-    for (const informer of this.#informers) controller.watch(informer, keysOf);
+  watchedBy(
+    controller: Controller,
+    keysOf: (object: T) => string[],
+    matters?: (old: T, object: T) => boolean,
+  ): void {
+    for (const informer of this.#informers) controller.watch(informer, keysOf, matters);
   }
 
   get(key: string): T | undefined {

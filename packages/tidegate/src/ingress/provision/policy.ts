@@ -46,7 +46,11 @@ export const defaultImageOf = (
 
 /** Returns why the router must not be provisioned, or undefined if it may. */
 export function refusalOf(router: L7Router, routerImage: string, policy: RouterPolicy): string | undefined {
-  const { driver } = router.spec;
+  const { driver, workload } = router.spec;
+  if (workload?.addresses?.length === 0)
+    return 'spec.workload.addresses: all addresses of the class are in use by its other routers: add one to its parameter addresses, or raise maxHosts';
+  if (workload?.nodePorts !== undefined && Object.keys(workload.nodePorts).length === 0)
+    return 'spec.workload.nodePorts: all node ports of the class are in use by its other routers: add one to its parameters httpNodePort and httpsNodePort, or raise maxHosts';
   const { image, namespace, addresses = [] } = workloadOf(router);
   if (!isOwnProgram(driver) && policy.ingressNginxImage === undefined)
     return `spec.driver: ${driver} is not enabled, because it reads all Secrets of the cluster: start the manager with --ingress-nginx-image, and apply deploy/overlays/ingress-nginx`;

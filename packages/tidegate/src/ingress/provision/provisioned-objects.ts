@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   Applier,
   CLUSTER_ROLE_BINDINGS,
@@ -17,12 +18,14 @@ import {
   SERVICE_ACCOUNTS,
   SERVICES,
 } from '@tidegate/kube';
-import { INGRESS_FIELD_MANAGER, type L7Router, ROUTER_LABEL } from '../../api/index.ts';
+import { INGRESS_FIELD_MANAGER, L7_ROUTERS, type L7Router, ROUTER_LABEL } from '../../api/index.ts';
 import type { IngressContext } from '../context.ts';
-import { isAsWanted, withMadeFrom } from './as-wanted.ts';
+import { hasOwners, isAsWanted, withMadeFrom } from './as-wanted.ts';
+import { isOfSharedPods, isSharedPodsKey, podsKeyOf, sharedPodsOf } from './identity.ts';
 import { NamespacedInformers } from './namespaced-informers.ts';
-import { defaultImageOf, namespacesOf, type RouterPolicy } from './policy.ts';
-import type { RouterPorts } from './router-program.ts';
+import { PodMembers } from './pod-members.ts';
+import { defaultImageOf, namespacesOf } from './policy.ts';
+import type { OutsidePools } from './scheduling.ts';
 import { objectsFor } from './workload.ts';
 
 /** Kinds of the objects of routers, in the order in which they are deleted: the Deployment first. */
@@ -53,6 +56,13 @@ const routerLabelOf = ({ metadata }: KubeObject): string[] => {
   return router === undefined ? [] : [router];
 };
 
+/** UIDs of the routers that share the object. */
+const SHARING_INDEX = 'ingress/sharing-routers';
+const sharingRoutersOf = (object: KubeObject): string[] =>
+  routerLabelOf(object).some(isSharedPodsKey)
+    ? (object.metadata.ownerReferences ?? []).map(({ uid }) => uid)
+    : [];
+
 /**
  * The objects that were provisioned for routers. They are found by the label ROUTER_LABEL, also after the manager
  * restarts.
@@ -62,26 +72,45 @@ export class ProvisionedObjects {
   readonly #applier: Applier;
   readonly #informers: ReadonlyMap<string, NamespacedInformers>;
 
+  readonly #resources: Readonly<Record<string, Resource>>;
+  readonly members: PodMembers;
+
   constructor({
     client,
     informers,
     routerPolicy = {},
-  }: Pick<IngressContext, 'client' | 'informers' | 'routerPolicy'>) {
+    disruptionBudgets = POD_DISRUPTION_BUDGETS,
+  }: Pick<IngressContext, 'client' | 'informers' | 'routerPolicy' | 'disruptionBudgets'>) {
+    this.#resources = { ...RESOURCES, PodDisruptionBudget: disruptionBudgets };
+    this.members = new PodMembers(informers.for(L7_ROUTERS));
     this.#client = client;
     this.#applier = new Applier(client, INGRESS_FIELD_MANAGER);
     this.#informers = new Map(
-      Object.entries(RESOURCES).map(([kind, resource]) => {
+      Object.entries(this.#resources).map(([kind, resource]) => {
         const namespaces = ANYWHERE.has(kind) ? undefined : namespacesOf(routerPolicy);
         const informer = new NamespacedInformers(informers, resource, namespaces);
         informer.addIndex(ROUTER_INDEX, routerLabelOf);
+        informer.addIndex(SHARING_INDEX, sharingRoutersOf);
         return [kind, informer];
       }),
     );
   }
 
-  /** Enqueues the router whenever an object of one of these kinds changes. */
-  watchedBy(controller: Controller, kinds: readonly string[], keysOf = routerLabelOf): void {
-    for (const kind of kinds) this.#informer(kind).watchedBy(controller, keysOf);
+  /** Enqueues the routers of an object whenever an object of one of these kinds changes. */
+  watchedBy(
+    controller: Controller,
+    kinds: readonly string[],
+    keysOf = (object: KubeObject): string[] =>
+      routerLabelOf(object).flatMap((key) => this.members.named(key)),
+  ): void {
+    for (const kind of kinds) this.#informer(kind).watchedBy(controller, keysOf, concernsMembers);
+  }
+
+  /** Enqueues the router that looks after shared pods whenever one of their objects changes in any way. */
+  keptBy(controller: Controller, kinds: readonly string[]): void {
+    const keepersOf = (object: KubeObject): string[] =>
+      isOfSharedPods(object) ? routerLabelOf(object).flatMap((key) => this.members.keepersNamed(key)) : [];
+    for (const kind of kinds) this.#informer(kind).watchedBy(controller, keepersOf);
   }
 
   get<T extends KubeObject>(kind: string, key: string): T | undefined {
@@ -100,6 +129,27 @@ export class ProvisionedObjects {
       );
   }
 
+  /** Objects of the pods that these routers share, in the order in which they are deleted. */
+  ofPods(members: readonly L7Router[]): KubeObject[] {
+    const [first] = members;
+    if (first === undefined || sharedPodsOf(first) === undefined) return [];
+    const uids = new Set(members.map(({ metadata }) => metadata.uid));
+    return [...this.#informers.keys()].flatMap((kind) =>
+      this.#informer(kind)
+        .byIndex(ROUTER_INDEX, podsKeyOf(first))
+        .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uids.has(uid))),
+    );
+  }
+
+  /** Objects of shared pods that the router has left, if no other router needs them. */
+  ofLeftPods(router: L7Router): KubeObject[] {
+    const left = (object: KubeObject): boolean =>
+      routerLabelOf(object).every((key) => key !== podsKeyOf(router) && !this.members.areShared(key));
+    return [...this.#informers.keys()].flatMap((kind) =>
+      this.#informer(kind).byIndex(SHARING_INDEX, `${router.metadata.uid}`).filter(left),
+    );
+  }
+
   /** All objects for a router that the manager deletes itself, in the order in which they are deleted. */
   all(router: string): KubeObject[] {
     return [...this.#informers.keys()]
@@ -109,10 +159,10 @@ export class ProvisionedObjects {
 
   /** Applies the object, unless the cached object is up to date. */
   async apply(object: KubeObject, signal: AbortSignal): Promise<void> {
-    const wanted = withMadeFrom(object);
-    const resource = RESOURCES[object.kind]!;
+    const resource = this.#resources[object.kind]!;
+    const wanted = withMadeFrom({ ...object, apiVersion: apiVersionOf(resource) });
     const cached = this.#informer(object.kind).get(keyOf(wanted));
-    if (isAsWanted(cached, wanted)) return;
+    if (isAsWanted(cached, wanted) && (!isOfSharedPods(wanted) || hasOwners(cached, wanted))) return;
     if (!IMMUTABLE.has(object.kind)) await this.#applier.apply(wanted, { resource, signal });
     else if (cached === undefined) await this.#create(resource, wanted, signal);
     else
@@ -136,10 +186,31 @@ export class ProvisionedObjects {
     if (deletionTimestamp !== undefined || IMMUTABLE.has(kind)) return;
     const options = { preconditions: { uid }, propagationPolicy: 'Background', signal } as const;
     try {
-      await this.#client.delete(RESOURCES[kind]!, { name, namespace }, options);
+      await this.#client.delete(this.#resources[kind]!, { name, namespace }, options);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
+  }
+
+  /** Whether the object matches the current spec of the router. Routers that join or leave its pods do not change that. */
+  isMadeFrom(
+    object: KubeObject,
+    router: L7Router,
+    {
+      routerImage,
+      routerPolicy = {},
+      routerPorts,
+    }: Pick<IngressContext, 'routerImage' | 'routerPolicy' | 'routerPorts'>,
+    outsidePools: OutsidePools,
+  ): boolean {
+    const image = defaultImageOf(router, routerImage, routerPolicy);
+    const members = this.members.of(router);
+    const wanted = objectsFor(router, image, routerPorts, outsidePools, members).find(
+      (each) => each.kind === object.kind && keyOf(each) === keyOf(object),
+    );
+    if (wanted === undefined) return false;
+    const { ownerReferences: _, ...metadata } = wanted.metadata;
+    return isAsWanted(object, withMadeFrom({ ...wanted, metadata }));
   }
 
   #informer(kind: string): NamespacedInformers {
@@ -149,16 +220,19 @@ export class ProvisionedObjects {
   }
 }
 
-/** Whether the object matches the current spec of the router. */
-export function isMadeFrom(
-  object: KubeObject,
-  router: L7Router,
-  routerImage: string,
-  policy?: RouterPolicy,
-  ports?: RouterPorts,
-): boolean {
-  const wanted = objectsFor(router, defaultImageOf(router, routerImage, policy ?? {}), ports).find(
-    (each) => each.kind === object.kind && keyOf(each) === keyOf(object),
-  );
-  return wanted !== undefined && isAsWanted(object, withMadeFrom(wanted));
-}
+/** Every router that joins or leaves shared pods changes their owners, which concerns only their keeper. */
+const concernsMembers = (old: KubeObject, object: KubeObject): boolean =>
+  !isOfSharedPods(object) || !isDeepStrictEqual(withoutOwners(old), withoutOwners(object));
+
+const withoutOwners = (object: KubeObject): KubeObject => ({
+  ...object,
+  metadata: {
+    ...object.metadata,
+    ownerReferences: undefined,
+    resourceVersion: undefined,
+    managedFields: undefined,
+  },
+});
+
+const apiVersionOf = ({ group, version }: Resource): string =>
+  group === '' ? version : `${group}/${version}`;

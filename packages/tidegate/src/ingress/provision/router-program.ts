@@ -10,7 +10,7 @@ export interface RouterProgram {
   /** The ServiceAccount of the pods, and whether it is created with the router. */
   account(identity: Identity): { name: string; isProvisioned: boolean };
   /** Additional objects, for example RBAC objects and ConfigMaps. They are created before the pods. */
-  needs(router: L7Router, identity: Identity): KubeObject[];
+  needs(router: L7Router, identity: Identity, account: string): KubeObject[];
   /** The pod spec, without the service account and without scheduling constraints. */
   pod(router: L7Router, identity: Identity, image: string, ports: RouterPorts): PodSpec;
 }
@@ -38,9 +38,21 @@ export const probes = (
     httpGet: { path: healthy, port: 'admin' },
     initialDelaySeconds: 1,
     periodSeconds: 1,
+    timeoutSeconds: 5,
     failureThreshold: 60,
   },
   // A program that hangs does not answer, while its nginx serves on. It stays ready until it has been restarted.
-  readinessProbe: { httpGet: { path: ready, port: 'admin' }, periodSeconds: 2, failureThreshold: 20 },
-  livenessProbe: { httpGet: { path: healthy, port: 'admin' }, periodSeconds: 10, failureThreshold: 6 },
+  // A busy node delays answers by seconds.
+  readinessProbe: {
+    httpGet: { path: ready, port: 'admin' },
+    periodSeconds: 2,
+    timeoutSeconds: 5,
+    failureThreshold: 20,
+  },
+  livenessProbe: {
+    httpGet: { path: healthy, port: 'admin' },
+    periodSeconds: 10,
+    timeoutSeconds: 5,
+    failureThreshold: 6,
+  },
 });

@@ -6,24 +6,25 @@ import {
   isForbidden,
   isNamespaceTerminating,
   type KubeObject,
+  keyOf,
   type ReconcileResult,
   type Role,
   type RoleBinding,
 } from '@tidegate/kube';
 import { L7_ROUTERS, type L7Router, SYSTEM_NAMESPACE } from '../../api/index.ts';
 import { classesOf, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
-import { classNameOf } from '../compile/index.ts';
+import { classNameOf, usersSecretOf } from '../compile/index.ts';
 import type { IngressContext } from '../context.ts';
 import { writtenHost } from '../match/index.ts';
 import type { HostName } from '../model.ts';
-import { metadataFor, workloadName, workloadOf } from './identity.ts';
+import { metadataFor, podsNameOf, workloadName, workloadOf } from './identity.ts';
 import type { ProvisionedObjects } from './provisioned-objects.ts';
 
 const FORBIDDEN_RETRY_MS = 30_000;
 
 /** The message for a namespace that has not bound the ClusterRole of deploy/base. */
 const notGranted = (namespace: string): string =>
-  `Routers cannot read the certificates of namespace ${namespace}, because it has not granted that to Tidegate. Run: kubectl create rolebinding tidegate-certificates --namespace ${namespace} --clusterrole tidegate-certificates --serviceaccount ${SYSTEM_NAMESPACE}:tidegate-routers`;
+  `Routers cannot read the certificates and users of namespace ${namespace}, because it has not granted that to Tidegate. Run: kubectl create rolebinding tidegate-certificates --namespace ${namespace} --clusterrole tidegate-certificates --serviceaccount ${SYSTEM_NAMESPACE}:tidegate-routers`;
 
 const HOST_INDEX = 'ingress/tls-by-host';
 const NAMESPACE_INDEX = 'ingress/tls-by-namespace';
@@ -86,9 +87,14 @@ export function secretAccessController(
   function secretsFor(router: L7Router, namespace: string): string[] {
     const classNames = classesOf(router);
     const hosts = router.spec.hosts && new Set(router.spec.hosts);
+    const departing = new Set(router.spec.departing);
     const concerned = ingresses.cache
       .byIndex(NAMESPACE_INDEX, namespace)
-      .filter((ingress) => classNames.includes(classNameOf(ingress) ?? '') && isOn(ingress, hosts));
+      .filter(
+        (ingress) =>
+          (classNames.includes(classNameOf(ingress) ?? '') || departing.has(keyOf(ingress))) &&
+          isOn(ingress, hosts),
+      );
     return [...new Set(concerned.flatMap(secretsOf))].sort();
   }
 
@@ -108,7 +114,9 @@ export function secretAccessController(
         .map((router) => keyFor(router, ingress));
     },
     (old, ingress) =>
-      old.metadata.generation !== ingress.metadata.generation || classNameOf(old) !== classNameOf(ingress),
+      old.metadata.generation !== ingress.metadata.generation ||
+      classNameOf(old) !== classNameOf(ingress) ||
+      usersSecretOf(old) !== usersSecretOf(ingress),
   );
   provisioned.watchedBy(controller, ['Role', 'RoleBinding'], accessKeyOf);
   const enqueueFor = (router: L7Router, concerned: Iterable<Ingress>): void => {
@@ -126,6 +134,8 @@ export function secretAccessController(
       const changed = changedHosts(old.spec.hosts, router.spec.hosts);
       if (changed === undefined || classesOf(old).join() !== classesOf(router).join()) enqueueAll(router);
       else for (const host of changed) enqueueFor(router, ingresses.cache.byIndex(HOST_INDEX, host));
+      for (const key of new Set([...(old.spec.departing ?? []), ...(router.spec.departing ?? [])]))
+        enqueueFor(router, [ingresses.cache.get(key) ?? []].flat());
     },
   });
   return controller;
@@ -146,10 +156,14 @@ function changedHosts(before: readonly HostName[] | undefined, after: readonly H
   return [...before.filter((host) => !are.has(host)), ...after.filter((host) => !were.has(host))];
 }
 
-const secretsOf = ({ spec }: Ingress): string[] =>
-  (spec?.tls ?? []).flatMap(({ secretName }) =>
+/** Names of the Secrets with certificates and users. All of them are in the namespace of the Ingress. */
+function secretsOf(ingress: Ingress): string[] {
+  const tls = (ingress.spec?.tls ?? []).flatMap(({ secretName }) =>
     secretName === undefined || secretName === '' ? [] : [secretName],
   );
+  const users = usersSecretOf(ingress);
+  return users === undefined ? tls : [...tls, users.slice(users.indexOf('/') + 1)];
+}
 
 /** Hosts of the rules. Includes the empty name for rules, or a default backend, for all hosts. */
 function ruleHosts({ spec }: Ingress): HostName[] {
@@ -186,7 +200,9 @@ function accessTo(router: L7Router, namespace: string, resourceNames: string[]):
       kind: 'RoleBinding',
       metadata,
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
-      subjects: [{ kind: 'ServiceAccount', name, namespace: workloadOf(router).namespace }],
+      subjects: [
+        { kind: 'ServiceAccount', name: podsNameOf(router), namespace: workloadOf(router).namespace },
+      ],
     },
   ];
 }

@@ -5,8 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { ClusterRole, ClusterRoleBinding } from '@tidegate/kube';
 import { INGRESS_CLASS_PARAMETERS, type L7Router } from '../../api/index.ts';
-import { classesOf } from '../classes/index.ts';
-import type { Identity } from './identity.ts';
+import { type Identity, sharedPodsOf } from './identity.ts';
 import {
   type Container,
   containerPorts,
@@ -46,12 +45,14 @@ export const tidegateRouter: RouterProgram = {
 function rulesFor(router: L7Router): NonNullable<ClusterRole['rules']> {
   const { group } = INGRESS_CLASS_PARAMETERS;
   const resourceNames = [`${router.metadata.name}`];
+  const isShared = sharedPodsOf(router) !== undefined;
   return [
     { apiGroups: ['networking.k8s.io'], resources: ['ingresses', 'ingressclasses'], verbs: READ },
     { apiGroups: [''], resources: ['services'], verbs: READ },
     { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
     { apiGroups: [group], resources: ['hostclaims'], verbs: READ },
-    { apiGroups: [group], resources: ['l7routers'], resourceNames, verbs: READ },
+    // Shared pods find their routers by a label, so they need to list all of them.
+    { apiGroups: [group], resources: ['l7routers'], ...(isShared ? {} : { resourceNames }), verbs: READ },
     { apiGroups: [group], resources: ['l7routers/status'], resourceNames, verbs: ['patch'] },
     // To find the nodes of the pool.
     ...(router.spec.pool === undefined ? [] : [{ apiGroups: [''], resources: ['nodes'], verbs: READ }]),
@@ -62,9 +63,9 @@ function rulesFor(router: L7Router): NonNullable<ClusterRole['rules']> {
  * A ClusterRole and its binding are never changed, so their name contains a hash of their content. It also contains the UID
  * of the router: a router that is created again does not wait until those of its predecessor are deleted.
  */
-function clusterAccess(router: L7Router, { name, namespace, metadata }: Identity) {
+function clusterAccess(router: L7Router, { name, namespace, metadata }: Identity, account: string) {
   const rules = rulesFor(router);
-  const subjects = [{ kind: 'ServiceAccount', name, namespace }];
+  const subjects = [{ kind: 'ServiceAccount', name: account, namespace }];
   const content = JSON.stringify([router.metadata.uid, rules, subjects]);
   const own = {
     ...metadata,
@@ -110,14 +111,21 @@ const container = (router: L7Router, image: string, ports: RouterPorts): Contain
 
 function argumentsFor(router: L7Router, ports: RouterPorts): string[] {
   const { driver, pool, workload } = router.spec;
+  const shared = sharedPodsOf(router);
   return [
     'router',
-    ...classesOf(router).map((name) => `--class=${name}`),
-    `--router=${router.metadata.name}`,
+    ...(shared === undefined
+      ? [
+          // Further classes are in the L7Router. A class that joins changes no pod.
+          `--class=${router.spec.ingressClassName}`,
+          `--router=${router.metadata.name}`,
+        ]
+      : // Nothing that depends on a single router: one that joins changes no pod.
+        [`--shared-pods=${shared}`]),
     ...(pool === undefined ? [] : [`--pool=${pool}`]),
     // If nginx is not installed, for example in the embedded cluster, the router logs that and uses Node instead.
     `--data-plane=${driver === 'nginx' ? 'auto' : driver}`,
-    `--router-uid=${router.metadata.uid}`,
+    ...(shared === undefined ? [`--router-uid=${router.metadata.uid}`] : []),
     '--bind-address=$(POD_IP)',
     `--http-port=${ports.http}`,
     `--https-port=${ports.https}`,

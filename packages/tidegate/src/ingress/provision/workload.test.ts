@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 import type { ClusterRole, Deployment, KubeObject, Service } from '@tidegate/kube';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { L7Router, L7RouterSpec } from '../../api/index.ts';
+import { type L7Router, type L7RouterSpec, MOST_SECTIONS, sectionPorts } from '../../api/index.ts';
 import { isAsWanted, withMadeFrom } from './as-wanted.ts';
 import { workloadName } from './identity.ts';
+import { sharedPodsRefusal } from './pod-members.ts';
 import { objectsFor } from './workload.ts';
 
 const router = (spec: Partial<L7RouterSpec> = {}, name = 'gold'): L7Router => ({
@@ -57,8 +58,16 @@ describe('objectsFor', () => {
     expect(Object.keys(template?.metadata?.labels ?? {})).toContain(
       policy.spec.podSelector.matchExpressions[0].key,
     );
-    const portsOf = ({ ports }: { ports: { port: string }[] }): string[] => ports.map(({ port }) => port);
+    const portsOf = ({ ports }: { ports: { port: string | number }[] }): string[] =>
+      ports.flatMap(({ port }) => (typeof port === 'string' ? [port] : []));
     const [clients, monitoring] = policy.spec.ingress;
+    const [first, last] = [sectionPorts(1), sectionPorts(MOST_SECTIONS)];
+    expect(clients.ports).toMatchObject([
+      {},
+      {},
+      { port: first.http, endPort: last.http },
+      { port: first.https, endPort: last.https },
+    ]);
     expect(template?.spec?.containers[0]?.ports?.map(({ name }) => name)).toEqual([
       ...portsOf(clients),
       ...portsOf(monitoring),
@@ -76,10 +85,9 @@ describe('objectsFor', () => {
     const [container] = spec?.template.spec?.containers ?? [];
     expect(spec?.replicas).toBe(2);
     expect(container?.image).toBe('other:2');
-    expect(container?.args?.slice(0, 6)).toEqual([
+    expect(container?.args?.slice(0, 5)).toEqual([
       'router',
       '--class=gold',
-      '--class=silver',
       '--router=gold',
       '--pool=paris',
       '--data-plane=embedded',
@@ -102,6 +110,35 @@ describe('objectsFor', () => {
       { preference: { matchExpressions: [{ operator: 'DoesNotExist' }, { operator: 'DoesNotExist' }] } },
     ]);
     expect(made('PodDisruptionBudget', { workload: { replicas: 2 } })).toBeDefined();
+  });
+
+  test('requires nodes outside of pools for a router without a pool, if there are any', () => {
+    const affinityOf = (spec: Partial<L7RouterSpec>) =>
+      (
+        objectsFor(router(spec), 'tidegate:1', undefined, 'required').find(
+          ({ kind }) => kind === 'Deployment',
+        ) as Deployment
+      ).spec?.template.spec?.affinity?.nodeAffinity;
+    expect(affinityOf({})).toEqual({
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [
+          {
+            matchExpressions: [
+              { key: 'apps.openyurt.io/nodepool', operator: 'DoesNotExist' },
+              { key: 'apps.kubeedge.io/belonging-to', operator: 'DoesNotExist' },
+            ],
+          },
+        ],
+      },
+    });
+    expect(affinityOf({ pool: 'paris' })).toEqual(
+      made<Deployment>('Deployment', { pool: 'paris' }).spec?.template.spec?.affinity?.nodeAffinity,
+    );
+  });
+
+  test('does not change the workload when a class joins', () => {
+    const joined = { sharedWith: ['silver', 'bronze'] };
+    expect(made<Deployment>('Deployment', joined)).toEqual(made<Deployment>('Deployment'));
   });
 
   test('does not change the pod template when the number of replicas changes', () => {
@@ -176,5 +213,53 @@ describe('isAsWanted', () => {
     expect(isAsWanted(withMadeFrom({ ...made<Deployment>('Deployment', { pool: 'paris' }) }), wanted)).toBe(
       false,
     );
+  });
+});
+
+describe('routers that share pods', () => {
+  const member = (name: string, section: number | undefined, more: Partial<L7RouterSpec> = {}): L7Router => {
+    const workload = { sharedPods: 'front', ...(section !== undefined && { section }) };
+    const made = router({ ingressClassName: name, workload, ...more }, name);
+    return { ...made, metadata: { ...made.metadata, uid: name, creationTimestamp: '2026-01-01T00:00:00Z' } };
+  };
+  const members = [member('gold', 1), member('silver', 2)];
+  const of = <T extends KubeObject>(kind: string, each: L7Router, all = members): T =>
+    objectsFor(each, 'tidegate:1', undefined, undefined, all).find((object) => object.kind === kind) as T;
+
+  test('have one Deployment that does not depend on which of them there are', () => {
+    const [first, second] = members.map((each) => of<Deployment>('Deployment', each));
+    expect(first).toEqual(second);
+    const alone = of<Deployment>('Deployment', members[0]!, [members[0]!]);
+    expect(alone.spec).toEqual(first?.spec);
+    expect(first?.metadata.ownerReferences?.map(({ name }) => name)).toEqual(['gold', 'silver']);
+    expect(first?.spec?.template.spec?.containers[0]?.args?.slice(0, 2)).toEqual([
+      'router',
+      '--shared-pods=front',
+    ]);
+    expect(first?.metadata.name).not.toBe(workloadName('pods-front'));
+  });
+
+  test('have a Service each, which leads to the ports of their section', () => {
+    const [gold, silver] = members.map((each) => of<Service>('Service', each));
+    expect(gold?.spec?.ports?.map(({ targetPort }) => targetPort)).toEqual([20_001, 21_001]);
+    expect(silver?.spec?.ports?.map(({ targetPort }) => targetPort)).toEqual([20_002, 21_002]);
+    expect(gold?.spec?.selector).toEqual(
+      of<Deployment>('Deployment', members[0]!).spec?.selector?.matchLabels,
+    );
+    expect(gold?.spec?.selector).toEqual(silver?.spec?.selector);
+  });
+
+  test('may write only their own status', () => {
+    const { rules = [] } = of<ClusterRole>('ClusterRole', members[1]!);
+    const writing = (rules ?? []).filter(({ verbs }) => !verbs.includes('list'));
+    expect(writing).toMatchObject([{ resources: ['l7routers/status'], resourceNames: ['silver'] }]);
+  });
+
+  test('are refused without a free section, or with the section or driver of an older one', () => {
+    expect(members.map((each) => sharedPodsRefusal(each, members))).toEqual([undefined, undefined]);
+    const refusalOf = (each: L7Router) => sharedPodsRefusal(each, [...members, each]);
+    expect(refusalOf(member('tin', undefined))).toContain('all sections of the shared pods front are in use');
+    expect(refusalOf(member('tin', 2))).toContain('L7Router silver has section 2');
+    expect(refusalOf(member('tin', 3, { driver: 'embedded' }))).toContain('with another driver or pool');
   });
 });

@@ -4,30 +4,44 @@ import type { Deployment, KubeObject, PodDisruptionBudget, Service, ServiceAccou
 import {
   type L7Router,
   NODE_PORT_LISTEN_ANNOTATION,
+  sectionPorts,
   TOPOLOGY_KEY_POOL,
   TOPOLOGY_KEYS_ANNOTATION,
 } from '../../api/index.ts';
 import { isOwnProgram } from '../classes/index.ts';
-import { identityOf, selectorOf, workloadOf } from './identity.ts';
+import { identityOf, podsIdentityOf, selectorOf, sharedPodsOf, workloadOf } from './identity.ts';
 import { ingressNginx } from './ingress-nginx.ts';
 import { PORTS, type RouterPorts } from './router-program.ts';
-import { type PodSpec, scheduling } from './scheduling.ts';
+import { type OutsidePools, type PodSpec, scheduling } from './scheduling.ts';
 import { tidegateRouter } from './tidegate-router.ts';
 
 /** Returns the objects in the order in which they are created: a pod needs its account and its permissions first. */
-export function objectsFor(router: L7Router, defaultImage: string, ports: RouterPorts = PORTS): KubeObject[] {
-  const { replicas, image = defaultImage } = workloadOf(router);
-  const identity = identityOf(router);
+export function objectsFor(
+  router: L7Router,
+  defaultImage: string,
+  ports: RouterPorts = PORTS,
+  outsidePools: OutsidePools = 'preferred',
+  /** All routers in the pods of this one. The pods are as the first of them says, so that all agree about them. */
+  members: readonly L7Router[] = [router],
+): KubeObject[] {
+  const lead = members[0] ?? router;
+  const { replicas, image = defaultImage } = workloadOf(lead);
+  const own = identityOf(router);
+  const identity = podsIdentityOf(router, members);
   const metadata = { ...identity.metadata, namespace: identity.namespace };
   const { account, needs, pod } = isOwnProgram(router.spec.driver) ? tidegateRouter : ingressNginx;
   const { name, isProvisioned } = account(identity);
   const serviceAccount: ServiceAccount = { apiVersion: 'v1', kind: 'ServiceAccount', metadata };
   return [
     ...(isProvisioned ? [serviceAccount] : []),
-    ...needs(router, identity),
-    service(router, metadata),
-    deployment(router, metadata, { serviceAccountName: name, ...pod(router, identity, image, ports) }),
-    ...(replicas > 1 ? [disruptionBudget(router, metadata)] : []),
+    ...needs(router, own, name),
+    service(router, { ...own.metadata, namespace: own.namespace }),
+    deployment(lead, metadata, {
+      serviceAccountName: name,
+      ...scheduling(lead, outsidePools),
+      ...pod(lead, identity, image, ports),
+    }),
+    ...(replicas > 1 ? [disruptionBudget(lead, metadata)] : []),
   ];
 }
 
@@ -38,12 +52,15 @@ function service(router: L7Router, metadata: KubeObject['metadata']): Service {
     httpPort = 80,
     httpsPort = 443,
     nodePorts,
+    section,
   } = workloadOf(router);
+  const inPods =
+    sharedPodsOf(router) === undefined || section === undefined ? undefined : sectionPorts(section);
   const port = (name: 'http' | 'https', number: number) => ({
     name,
     port: number,
     protocol: 'TCP',
-    targetPort: name,
+    targetPort: inPods?.[name] ?? name,
     ...(nodePorts?.[name] !== undefined && { nodePort: nodePorts[name] }),
   });
   return {
@@ -78,7 +95,7 @@ function deployment(router: L7Router, metadata: KubeObject['metadata'], pod: Pod
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
       template: {
         metadata: { labels },
-        spec: { ...scheduling(router), ...pod },
+        spec: pod,
       },
     },
   };

@@ -1,27 +1,44 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Applier, Controller, INGRESSES, type Ingress, isNotFound, keyOf } from '@tidegate/kube';
-import { INGRESS_FIELD_MANAGER, L7_ROUTERS, type L7Router } from '../../api/index.ts';
+import {
+  Applier,
+  Controller,
+  INGRESSES,
+  type Ingress,
+  isBeingDeleted,
+  isNotFound,
+  keyOf,
+  SetsByKey,
+} from '@tidegate/kube';
+import {
+  INGRESS_FIELD_MANAGER,
+  L7_ROUTERS,
+  type L7Router,
+  type RouterAddress,
+  type RouterFailedHost,
+} from '../../api/index.ts';
 import { type ClassTable, classesOf } from '../classes/index.ts';
 import { classNameOf } from '../compile/index.ts';
 import type { IngressContext } from '../context.ts';
-import type { RoutesByFamily } from '../host-placement/index.ts';
+import { type Departures, isServing, type RoutesByFamily, ServedBy } from '../host-placement/index.ts';
 import type { HostName } from '../model.ts';
-import { ServedBy } from './served-by.ts';
 
 /**
- * Writes the addresses of the routers to the status of Ingresses, and removes them when Tidegate no longer serves the
+ * Writes the addresses of their routers to the status of Ingresses, and removes them when Tidegate no longer serves the
  * Ingress.
  */
 export function ingressStatusController(
   context: IngressContext,
   classes: ClassTable,
   routesByFamily: RoutesByFamily,
+  departures: Departures,
 ): Controller {
-  const { client, informers } = context;
+  const { client, informers, recorder } = context;
   const ingresses = informers.for(INGRESSES);
   const routers = informers.for(L7_ROUTERS);
   const servedBy = new ServedBy(routers);
   const applier = new Applier(client, INGRESS_FIELD_MANAGER);
+  /** Ingresses by the router that has not reported yet that it serves them. */
+  const waiting = new SetsByKey();
 
   async function reconcile(key: string, signal: AbortSignal): Promise<void> {
     const ingress = ingresses.cache.get(key);
@@ -31,9 +48,27 @@ export function ingressStatusController(
     // With server-side apply, an empty status removes only the fields that Tidegate owns.
     if (family === undefined) return hasOurs(ingress) ? write(ingress, {}, signal) : undefined;
     const outcome = routesByFamily.get(family.key)?.outcomeOf(key);
-    const wanted = servedBy.addressesFor(className, outcome?.hosts ?? []);
-    if (isDeepStrictEqual(ingress.status?.loadBalancer?.ingress ?? [], wanted)) return;
+    // The class has changed its family a moment ago. The addresses stay until its routes are known, which enqueues this again.
+    if (outcome === undefined) return;
+    const listed = (ingress.status?.loadBalancer?.ingress ?? []) as RouterAddress[];
+    const { addresses, awaited } = servedBy.of({
+      className,
+      family,
+      hosts: outcome.hosts,
+      listed,
+    });
+    for (const router of awaited) waiting.add(router, key);
+    const wanted = addresses.length > 0 ? addresses : stillListed(key, listed);
+    if (isDeepStrictEqual(listed, wanted)) return;
     return write(ingress, { loadBalancer: { ingress: wanted } }, signal);
+  }
+
+  /** An Ingress that has changed its class keeps the addresses of its old routers until the new ones serve it. */
+  function stillListed(key: string, listed: readonly RouterAddress[]): RouterAddress[] {
+    const served = new Set(servedBy.departed(key).map((address) => JSON.stringify(address)));
+    // The routers of the old class are about to be written.
+    if (departures.familiesOf(key).length > 0 && served.size === 0) return [...listed];
+    return listed.filter((address) => served.has(JSON.stringify(address)));
   }
 
   async function write(
@@ -70,12 +105,41 @@ export function ingressStatusController(
       for (const { ingress } of routes?.outcomes ?? []) controller.enqueue(ingress);
     }
   };
+  /** Hosts that a load balancer does not serve: their Ingresses get an event, and lose or get its address. */
+  const reportFailed = (old: L7Router, router: L7Router): void => {
+    const [before, after] = [failedOf(old), failedOf(router)];
+    if (isDeepStrictEqual(before, after)) return;
+    enqueueHosts(router, new Set([...before.keys(), ...after.keys()]));
+    for (const [host, { reason, message }] of after) {
+      if (before.get(host)?.message === message) continue;
+      const families = new Set(classesOf(router).flatMap((name) => classes.familyOf(name)?.key ?? []));
+      for (const family of families) {
+        for (const key of routesByFamily.get(family)?.ingressesOf(host) ?? []) {
+          const ingress = ingresses.cache.get(key);
+          if (ingress !== undefined) recorder.warning(ingress, reason, message);
+        }
+      }
+    }
+  };
   routers.addHandler({
     onAdd: enqueueAll,
     onUpdate: (old, router) => {
-      if (!isDeepStrictEqual(old.status?.addresses, router.status?.addresses)) enqueueAll(router);
-      else if (old.metadata.generation !== router.metadata.generation)
+      const name = `${router.metadata.name}`;
+      reportFailed(old, router);
+      if (
+        !isDeepStrictEqual(old.status?.addresses, router.status?.addresses) ||
+        isBeingDeleted(old) !== isBeingDeleted(router)
+      )
+        enqueueAll(router);
+      else if (old.metadata.generation !== router.metadata.generation) {
         enqueueHosts(router, changedHosts(old, router));
+        for (const key of old.spec.departing ?? []) controller.enqueue(key);
+      }
+      if (!isServing(router)) return;
+      for (const key of [...waiting.get(name)]) {
+        waiting.delete(name, key);
+        controller.enqueue(key);
+      }
     },
     onDelete: enqueueAll,
   });
@@ -91,6 +155,9 @@ const hasOurs = ({ metadata }: Ingress): boolean =>
   metadata.managedFields?.some(
     ({ manager, subresource }) => manager === INGRESS_FIELD_MANAGER && subresource === 'status',
   ) ?? false;
+
+const failedOf = ({ status }: L7Router): ReadonlyMap<HostName, RouterFailedHost> =>
+  new Map((status?.failedHosts ?? []).map((each) => [each.host, each]));
 
 /** Hosts that were added, removed, or started or stopped to leave. */
 function changedHosts(old: L7Router, router: L7Router): Set<HostName> {

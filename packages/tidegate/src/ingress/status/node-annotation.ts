@@ -8,22 +8,27 @@ import {
 } from '../../api/index.ts';
 import type { ClassTable } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
-import { type ProvisionedObjects, workloadName, workloadOf } from '../provision/index.ts';
-import { isReady, RouterPods, routerOf } from './router-pods.ts';
+import {
+  isReady,
+  type ProvisionedObjects,
+  type RouterPods,
+  workloadName,
+  workloadOf,
+} from '../provision/index.ts';
 
 /**
  * Writes the address of a router to an annotation of the nodes that it runs on, in the format of Kuryr, for clients that
- * read the address there. Only for classes with the parameter `publishNodeAnnotation`.
+ * read the address there. A load balancer outside of the cluster is written to all nodes. Only for classes with the parameter `publishNodeAnnotation`.
  */
 export function nodeAnnotationController(
   context: IngressContext,
   classes: ClassTable,
   provisioned: ProvisionedObjects,
+  pods: RouterPods,
 ): Controller {
   const { client, informers } = context;
   const nodes = informers.for(NODES);
   const routers = informers.for(L7_ROUTERS);
-  const pods = new RouterPods(context);
   const applier = new Applier(client, INGRESS_FIELD_MANAGER);
 
   async function reconcile(name: string, signal: AbortSignal): Promise<void> {
@@ -47,10 +52,15 @@ export function nodeAnnotationController(
     const [router] = pods
       .on(node)
       .filter(isReady)
-      .flatMap((pod) => routers.cache.get(routerOf(pod)) ?? [])
+      .flatMap((pod) => pods.routersOf(pod).flatMap((name) => routers.cache.get(name) ?? []))
       .filter(isPublished)
       .sort((a, b) => (`${a.metadata.name}` < `${b.metadata.name}` ? -1 : 1));
-    return router && routerState(router, serviceOf(router));
+    if (router !== undefined) return routerState(router, serviceOf(router));
+    const [outside] = routers.cache
+      .list()
+      .filter((each) => each.status?.loadBalancer !== undefined && isPublished(each))
+      .sort((a, b) => (`${a.metadata.name}` < `${b.metadata.name}` ? -1 : 1));
+    return outside && routerState(outside, undefined);
   }
 
   const isPublished = ({ spec }: L7Router): boolean =>
@@ -58,14 +68,18 @@ export function nodeAnnotationController(
   const serviceOf = (router: L7Router): Service | undefined =>
     provisioned.get('Service', `${workloadOf(router).namespace}/${workloadName(`${router.metadata.name}`)}`);
   const nodesOf = (router: L7Router): string[] =>
-    pods.of(`${router.metadata.name}`).flatMap(({ spec }) => spec?.nodeName ?? []);
+    router.status?.loadBalancer !== undefined
+      ? nodes.cache.list().map(({ metadata }) => `${metadata.name}`)
+      : pods.of(router).flatMap(({ spec }) => spec?.nodeName ?? []);
 
   const controller = new Controller({ ...context, name: 'ingress-node-annotation', reconcile })
     .watch(nodes, undefined, (old, node) => annotationOf(old) !== annotationOf(node))
     .watch(
       routers,
       nodesOf,
-      (old, router) => !isDeepStrictEqual(old.status?.addresses, router.status?.addresses),
+      (old, router) =>
+        !isDeepStrictEqual(old.status?.addresses, router.status?.addresses) ||
+        !isDeepStrictEqual(old.status?.loadBalancer, router.status?.loadBalancer),
     );
   pods.all.watchedBy(controller, ({ spec }) => (spec?.nodeName === undefined ? [] : [spec.nodeName]));
   classes.onChange(() => {
@@ -82,11 +96,22 @@ function routerState({ metadata, status }: L7Router, service: Service | undefine
   const [address] = status?.addresses ?? [];
   const fip = address?.ip ?? address?.hostname;
   if (fip === undefined) return undefined;
-  const balancer = {
-    id: service?.metadata.uid ?? metadata.uid,
-    ip: service?.spec?.clusterIP ?? fip,
-    name: metadata.name,
-  };
+  const outside = status?.loadBalancer;
+  const balancer =
+    outside === undefined
+      ? {
+          id: service?.metadata.uid ?? metadata.uid,
+          ip: service?.spec?.clusterIP ?? fip,
+          name: metadata.name,
+        }
+      : {
+          id: outside.id,
+          ip: outside.ip,
+          name: outside.name,
+          port_id: outside.portID,
+          project_id: outside.projectID,
+          subnet_id: outside.subnetID,
+        };
   return JSON.stringify(
     versioned('L7RouterState', { fip, router_lb: versioned('LBaaSLoadBalancer', balancer) }),
   );

@@ -5,6 +5,7 @@ import {
   Controller,
   type Deployment,
   getCondition,
+  INGRESSES,
   isConflict,
   isNotFound,
   NODES,
@@ -18,16 +19,29 @@ import {
   L7_ROUTERS,
   type L7Router,
   type L7RouterStatus,
+  NODE_GROUP_LABEL,
+  NODE_POOL_LABEL,
   type RouterProblem,
 } from '../../api/index.ts';
-import { type ClassTable, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
+import { type ClassTable, classesOf, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
-import type { FamilyRoutes, RoutesByFamily } from '../host-placement/index.ts';
-import { isMadeFrom, type ProvisionedObjects, workloadName, workloadOf } from '../provision/index.ts';
-import { addressesOf } from './addresses.ts';
+import type { FamilyPlacements, FamilyRoutes, RoutesByFamily } from '../host-placement/index.ts';
+import type { RouterPrograms } from '../programming/index.ts';
+import {
+  addressesOf,
+  type FreeNodes,
+  isReady,
+  type ProvisionedObjects,
+  podsNameOf,
+  type RouterPods,
+  workloadName,
+  workloadOf,
+} from '../provision/index.ts';
+import { isImplemented, type ProvisionerRegistry } from '../provisioners/index.ts';
+import { externalStatus, managedStatus } from './managed-status.ts';
+import { AnnouncedProblems, reportedProblems } from './reported-problems.ts';
 import { type Rollout, rolloutOf } from './rollout.ts';
-import { isReady, RouterPods, routerOf } from './router-pods.ts';
-import { type ObservedRouter, routerStatus } from './router-status.ts';
+import { type ObservedRouter, type RouterContent, routerStatus, SEES_ALL_POOLS } from './router-status.ts';
 
 /** Minimum interval between writes of the status of one router. Thousands of hosts can change at once. */
 const STATUS_PACE_MS = 500;
@@ -40,27 +54,36 @@ export interface RouterStatusParts {
   readonly classes: ClassTable;
   readonly routesByFamily: RoutesByFamily;
   readonly provisioned: ProvisionedObjects;
-  /** Why provisioning failed last time, by name of the router. */
-  readonly provisionProblems: ReadonlyMap<string, string>;
+  readonly pods: RouterPods;
+  readonly freeNodes: FreeNodes;
+  readonly registry: ProvisionerRegistry;
+  readonly programs: RouterPrograms;
+  readonly placements: FamilyPlacements;
 }
 
 /** Writes the status of each L7Router: addresses, hosts, problems and conditions. */
 export function routerStatusController(context: IngressContext, parts: RouterStatusParts): Controller {
-  const { client, informers, recorder, clock, routerImage, routerPolicy, routerPorts } = context;
-  const { classes, routesByFamily, provisioned, provisionProblems } = parts;
+  const { client, informers, recorder, clock } = context;
+  const { classes, routesByFamily, provisioned, pods, freeNodes, registry, programs, placements } = parts;
   const routers = informers.for(L7_ROUTERS);
   const nodes = informers.for(NODES);
-  const pods = new RouterPods(context);
   const applier = new Applier(client, INGRESS_FIELD_MANAGER);
   const writtenAt = new Map<string, number>();
+  const ingresses = informers.for(INGRESSES);
+  const announced = new AnnouncedProblems();
 
   async function reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const router = routers.cache.get(name);
-    if (router === undefined || !isWorkloadDriver(router.spec.driver)) {
+    const status = router && statusOf(router);
+    if (router === undefined || status === undefined) {
       writtenAt.delete(name);
+      announced.forget(name);
       return;
     }
-    const status = routerStatus(router, observe(router), clock.now());
+    for (const { ingress, reason, message } of announced.next(name, reportedBy(router))) {
+      const subject = ingresses.cache.get(ingress);
+      if (subject !== undefined) recorder.warning(subject, reason, message);
+    }
     const isNew = !isWritten(router.status, status);
     const keep = agentsToKeep(router);
     if (!isNew && keep === undefined) return;
@@ -81,6 +104,17 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     }
   }
 
+  /** Undefined if the router belongs to no known provisioner, or to one that has not answered yet. */
+  function statusOf(router: L7Router): L7RouterStatus | undefined {
+    const { driver } = router.spec;
+    if (isWorkloadDriver(driver)) return routerStatus(router, observe(router), clock.now());
+    const profile = registry.forDriver(driver);
+    if (profile === undefined) return undefined;
+    return isImplemented(profile)
+      ? managedStatus(router, contentOf(router), programs.get(`${router.metadata.name}`), clock.now())
+      : externalStatus(router, contentOf(router), clock.now());
+  }
+
   async function applyStatus(router: L7Router, status: L7RouterStatus, signal: AbortSignal): Promise<void> {
     const { apiVersion, kind, metadata } = router;
     const object = { apiVersion, kind, metadata: { name: metadata.name }, status };
@@ -95,23 +129,23 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
   function observe(router: L7Router): ObservedRouter {
     const name = `${router.metadata.name}`;
     const { namespace, replicas } = workloadOf(router);
-    const all = pods.of(name);
+    const all = pods.of(router);
     const ready = all.filter(isReady);
     const onNodes = ready.flatMap(({ spec }) => nodes.cache.get(spec?.nodeName ?? '') ?? []);
-    const key = `${namespace}/${workloadName(name)}`;
-    const service = provisioned.get<Service>('Service', key);
+    const service = provisioned.get<Service>('Service', `${namespace}/${workloadName(name)}`);
     const family = classes.familyOf(router.spec.ingressClassName);
-    const routes = routesByFamily.get(family?.key ?? '');
-    const provisionProblem = provisionProblems.get(name);
+    const provisionProblem = programs.get(name).problem;
     return {
       // Keep the addresses while no pod is ready, for example during a restart, so that the status of Ingresses is
       // stable.
       addresses: ready.length > 0 ? addressesOf(service, onNodes) : (router.status?.addresses ?? []),
-      ...contentOf(router, routes),
+      ...contentOf(router),
+      hasAgents: isOwnProgram(router.spec.driver),
       readyPods: ready.map(({ metadata }) => `${metadata.name}`),
       replicas,
-      rollout: rolloutFor(router, key, all),
-      ...(provisionProblem !== undefined && { provisionProblem }),
+      rollout: rolloutFor(router, `${namespace}/${podsNameOf(router)}`, all),
+      ...(router.spec.pool === undefined && { strayed: ready.flatMap(strayedOf) }),
+      ...(provisionProblem !== undefined && { provisionProblem: provisionProblem.message }),
       ...(isOwnProgram(router.spec.driver) &&
         family?.settings === undefined && {
           classProblem: `IngressClass ${router.spec.ingressClassName} does not exist or its parameters are invalid; the router is left unchanged. Run: kubectl describe ingressclass ${router.spec.ingressClassName}`,
@@ -119,12 +153,39 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     };
   }
 
+  function contentOf(router: L7Router): RouterContent {
+    const key = classes.familyOf(router.spec.ingressClassName)?.key ?? '';
+    const placed = placedContent(router, routesByFamily.get(key));
+    const content = { ...placed, problems: [...placed.problems, ...reportedBy(router)] };
+    return router.spec.hosts === undefined
+      ? content
+      : { ...content, conditions: [placements.conditionOf(key)] };
+  }
+
+  /** A router reports only about Ingresses that it serves. */
+  function reportedBy(router: L7Router): RouterProblem[] {
+    const keys = classesOf(router).flatMap((name) => classes.familyOf(name)?.key ?? []);
+    const routes = [...new Set(keys)].flatMap((key) => routesByFamily.get(key) ?? []);
+    return reportedProblems(router, (ingress) =>
+      routes.some((each) => each.outcomeOf(ingress) !== undefined),
+    );
+  }
+
+  function strayedOf({ metadata, spec }: Pod): { pod: string; node: string; pool: string }[] {
+    const { labels = {} } = nodes.cache.get(spec?.nodeName ?? '')?.metadata ?? {};
+    const pool = labels[NODE_POOL_LABEL] ?? labels[NODE_GROUP_LABEL];
+    return pool === undefined ? [] : [{ pod: `${metadata.name}`, node: `${spec?.nodeName}`, pool }];
+  }
+
   function rolloutFor(router: L7Router, key: string, all: readonly Pod[]): Rollout {
-    const problem = provisionProblems.get(`${router.metadata.name}`);
-    if (problem !== undefined) return { done: false, reason: 'NotProvisioned', message: problem };
+    const { problem } = programs.get(`${router.metadata.name}`);
+    if (problem !== undefined) return { done: false, reason: 'NotProvisioned', message: problem.message };
     const deployment = provisioned.get<Deployment>('Deployment', key);
     // The status of the Deployment is about a previous spec of the router.
-    if (deployment !== undefined && !isMadeFrom(deployment, router, routerImage, routerPolicy, routerPorts)) {
+    if (
+      deployment !== undefined &&
+      !provisioned.isMadeFrom(deployment, router, context, freeNodes.outsidePools)
+    ) {
       return { done: false, reason: 'Progressing', message: 'The Deployment has not been updated yet' };
     }
     return rolloutOf(deployment, all);
@@ -160,24 +221,22 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
 
   const controller = new Controller({ ...context, name: 'ingress-router-status', reconcile, concurrency: 4 })
     .watch(routers)
-    .watch(nodes, routersOn, (old, node) => !isDeepStrictEqual(addressesIn(old), addressesIn(node)));
-  pods.all.watchedBy(controller, (pod) => [routerOf(pod)]);
+    .watch(nodes, routersOn, (old, node) => !isDeepStrictEqual(relevantOf(old), relevantOf(node)));
+  pods.all.watchedBy(controller, (pod) => pods.routersOf(pod));
   provisioned.watchedBy(controller, ['Service', 'Deployment']);
+  programs.onChange((router) => controller.enqueue(router));
   classes.onChange(() => {
     for (const router of routers.cache.list()) controller.enqueue(`${router.metadata.name}`);
   });
   return controller;
 
   function routersOn({ metadata }: Node): string[] {
-    return pods.on(`${metadata.name}`).map(routerOf);
+    return pods.on(`${metadata.name}`).flatMap((pod) => pods.routersOf(pod));
   }
 }
 
 /** The part of the routes of the family that is on this router. */
-function contentOf(
-  { spec }: L7Router,
-  routes: FamilyRoutes | undefined,
-): Pick<ObservedRouter, 'hosts' | 'rules' | 'problems'> {
+function placedContent({ spec }: L7Router, routes: FamilyRoutes | undefined): RouterContent {
   if (routes === undefined) return { hosts: 0, rules: 0, problems: [] };
   const named = [...(spec.hosts ?? routes.rules.keys())].filter(
     (host) => host !== '' && routes.rules.has(host),
@@ -201,7 +260,12 @@ function contentOf(
   };
 }
 
-const addressesIn = ({ status }: Node): unknown => status?.addresses;
+/** What the status of a router depends on. */
+const relevantOf = ({ status, metadata: { labels = {} } }: Node): unknown => [
+  status?.addresses,
+  labels[NODE_POOL_LABEL],
+  labels[NODE_GROUP_LABEL],
+];
 
 const readyOf = (status: L7RouterStatus | undefined): Condition | undefined =>
   getCondition(status?.conditions as Condition[] | undefined, 'Ready');
@@ -218,6 +282,8 @@ function isWritten(old: L7RouterStatus | undefined, status: L7RouterStatus): boo
     old !== undefined &&
     old.appliedGeneration === status.appliedGeneration &&
     conditions.every((condition) => isDeepStrictEqual(of(old.conditions, condition.type), condition)) &&
+    // This condition is not always set.
+    (of(old.conditions, SEES_ALL_POOLS) === undefined) === (of(conditions, SEES_ALL_POOLS) === undefined) &&
     Object.entries(fields).every(([field, value]) =>
       isDeepStrictEqual(old[field as keyof L7RouterStatus], value),
     )

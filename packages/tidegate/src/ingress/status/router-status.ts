@@ -10,12 +10,20 @@ import {
 } from '../../api/index.ts';
 import type { Rollout } from './rollout.ts';
 
-/** What the status controller observed of one router. */
-export interface ObservedRouter {
-  readonly addresses: readonly RouterAddress[];
+/** The part of the routes of a family that is on a router. */
+export interface RouterContent {
   readonly hosts: number;
   readonly rules: number;
   readonly problems: readonly RouterProblem[];
+  /** Conditions that placement has found. */
+  readonly conditions?: readonly ConditionUpdate[];
+}
+
+/** What the status controller observed of one router. */
+export interface ObservedRouter extends RouterContent {
+  readonly addresses: readonly RouterAddress[];
+  /** Whether an agent in the pods reports the generation. ingress-nginx has none. */
+  readonly hasAgents: boolean;
   /** Names of ready pods. */
   readonly readyPods: readonly string[];
   /** Desired number of pods. */
@@ -23,9 +31,14 @@ export interface ObservedRouter {
   readonly rollout: Rollout;
   /** Why provisioning failed. */
   readonly provisionProblem?: string;
+  /** Ready pods of a router without a pool that run on nodes of pools, with the node and its pool. */
+  readonly strayed?: readonly { pod: string; node: string; pool: string }[];
   /** Why the class has no valid parameters. The router is left unchanged then. */
   readonly classProblem?: string;
 }
+
+/** The type of a condition that is only set if it is false. */
+export const SEES_ALL_POOLS = 'SeesAllPools';
 
 type OwnStatus = Omit<L7RouterStatus, 'agents'>;
 
@@ -34,10 +47,12 @@ export function routerStatus(router: L7Router, observed: ObservedRouter, now: nu
   const { addresses, hosts, rules, problems } = observed;
   const applied = appliedGeneration(router, observed.readyPods);
   const updates = [
-    ready(observed),
+    ready(observed, applied),
     rolledOut(observed),
     provisioned(observed),
     capacityReached(router, observed),
+    ...(observed.conditions ?? []),
+    ...seesAllPools(observed),
   ];
   return {
     observedGeneration: router.metadata.generation,
@@ -59,13 +74,20 @@ function appliedGeneration({ status }: L7Router, readyPods: readonly string[]): 
   return Math.min(...(generations as number[]));
 }
 
-function withCondition({ status, metadata }: L7Router, update: ConditionUpdate, now: number): Condition {
+export function withCondition(
+  { status, metadata }: L7Router,
+  update: ConditionUpdate,
+  now: number,
+): Condition {
   const before = (status?.conditions ?? []) as Condition[];
   const { generation: observedGeneration } = metadata;
   return getCondition(setCondition(before, { ...update, observedGeneration }, now), update.type)!;
 }
 
-function ready({ readyPods, replicas, addresses, provisionProblem }: ObservedRouter): ConditionUpdate {
+function ready(
+  { readyPods, replicas, addresses, provisionProblem, hasAgents }: ObservedRouter,
+  applied: number | undefined,
+): ConditionUpdate {
   const notReady = (reason: string, message: string): ConditionUpdate => ({
     type: 'Ready',
     status: 'False',
@@ -83,6 +105,8 @@ function ready({ readyPods, replicas, addresses, provisionProblem }: ObservedRou
       : notReady('NotProvisioned', provisionProblem);
   }
   if (addresses.length === 0) return notReady('NoAddress', 'The Service has no address yet');
+  if (hasAgents && applied === undefined)
+    return notReady('NotReported', 'No router has reported that it serves the hosts yet');
   const message = `${readyPods.length} of ${replicas} pods are ready`;
   return { type: 'Ready', status: 'True', reason: 'Serving', message };
 }
@@ -111,7 +135,29 @@ function provisioned({ provisionProblem, classProblem }: ObservedRouter): Condit
   };
 }
 
-function capacityReached({ spec }: L7Router, { hosts, rules }: ObservedRouter): ConditionUpdate {
+/**
+ * In a pool, a hub hides the endpoints of Services that are limited to other pools. A pod of the router that runs there answers
+ * 503 for them, and is ready nevertheless. The condition is only set if there are such pods.
+ */
+function seesAllPools({ strayed = [] }: ObservedRouter): ConditionUpdate[] {
+  const [first] = strayed;
+  if (first === undefined) return [];
+  const { pod, node, pool } = first;
+  const more = strayed.length > 1 ? ` and ${strayed.length - 1} more` : '';
+  return [
+    {
+      type: SEES_ALL_POOLS,
+      status: 'False',
+      reason: 'RunsInPool',
+      message: `Pod ${pod}${more} runs on node ${node} of pool ${pool}: if the node has a hub, the router cannot use Services of other pools, and answers 503 for them. Add a node outside of all pools, or set spec.pool`,
+    },
+  ];
+}
+
+export function capacityReached(
+  { spec }: L7Router,
+  { hosts, rules }: Pick<RouterContent, 'hosts' | 'rules'>,
+): ConditionUpdate {
   const { maxHosts = Number.POSITIVE_INFINITY, maxRules = Number.POSITIVE_INFINITY } = spec.capacity ?? {};
   const type = 'CapacityReached';
   const message = `${hosts} hosts, ${rules} rules`;

@@ -1,7 +1,7 @@
 import { type Condition, getCondition, type Node, type Service } from '@tidegate/kube';
 import { describe, expect, test } from 'vitest';
 import type { L7Router, L7RouterStatus } from '../../api/index.ts';
-import { addressesOf } from './addresses.ts';
+import { addressesOf } from '../provision/index.ts';
 import { type ObservedRouter, routerStatus } from './router-status.ts';
 
 const service = (spec: Service['spec'], status?: Service['status']): Service => ({
@@ -63,6 +63,7 @@ describe('routerStatus', () => {
   });
   const observed: ObservedRouter = {
     addresses: [{ ip: '192.0.2.1' }],
+    hasAgents: true,
     hosts: 2,
     rules: 5,
     problems: [],
@@ -73,7 +74,8 @@ describe('routerStatus', () => {
   const agents = (...generations: [string, number][]) =>
     generations.map(([name, appliedGeneration]) => ({ name, appliedGeneration }));
   const condition = (of: Partial<ObservedRouter>, type: string, capacity = {}): string => {
-    const { conditions } = routerStatus(router({}, capacity), { ...observed, ...of }, 0);
+    const reported = { agents: agents(['a', 4], ['b', 4]) };
+    const { conditions } = routerStatus(router(reported, capacity), { ...observed, ...of }, 0);
     const found = getCondition(conditions as Condition[], type);
     return `${found?.status} ${found?.reason}`;
   };
@@ -92,6 +94,8 @@ describe('routerStatus', () => {
     [{ readyPods: [] }, 'False NoPodReady'],
     [{ readyPods: [], provisionProblem: 'no' }, 'False NotProvisioned'],
     [{ addresses: [] }, 'False NoAddress'],
+    [{ readyPods: ['silent'] }, 'False NotReported'],
+    [{ readyPods: ['silent'], hasAgents: false }, 'True Serving'],
   ])('with %j sets Ready to %s', (of, expected) => {
     expect(condition(of, 'Ready')).toBe(expected);
   });
@@ -101,6 +105,12 @@ describe('routerStatus', () => {
     expect(condition({}, 'CapacityReached', { maxHosts: 2 })).toBe('True HostsReached');
     expect(condition({}, 'CapacityReached', { maxRules: 5 })).toBe('True RulesReached');
     expect(condition({ classProblem: 'gone' }, 'Provisioned')).toBe('False ClassNotUnderstood');
+  });
+
+  test('reports pods in a pool, which do not see the endpoints of other pools', () => {
+    expect(condition({}, 'SeesAllPools')).toBe('undefined undefined');
+    const strayed = [{ pod: 'a', node: 'node-a', pool: 'hangzhou' }];
+    expect(condition({ strayed }, 'SeesAllPools')).toBe('False RunsInPool');
   });
 
   test('lists twenty problems and counts all of them', () => {

@@ -32,7 +32,7 @@ export const anyIngress = fc
       { 'tidegate.io/balance': 'leastConnections' },
       { 'tidegate.io/ssl-redirect': 'true', 'tidegate.io/unknown': '' },
       { 'tidegate.io/backend-protocol': 'what' },
-      { 'nginx.ingress.kubernetes.io/auth-url': 'http://a' },
+      { 'nginx.ingress.kubernetes.io/auth-snippet': 'http://a' },
     ),
   })
   .map(ingress);

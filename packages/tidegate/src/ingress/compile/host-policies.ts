@@ -1,0 +1,91 @@
+/** How policies of the Ingresses of one host combine. Pure. */
+import type { HostName, HostRoutes, Route, RouteAction } from '../model.ts';
+import { isGuarded } from '../policy/index.ts';
+import type { HostClaim, Wanted } from './facts.ts';
+import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
+import { asRegex } from './written-path.ts';
+
+/** The claims that get routes: if any has rules for the host, claims that only have it as an alias get none. */
+export function effective(served: readonly HostClaim[]): readonly HostClaim[] {
+  const hasRules = ({ asks, routes, fallback }: HostClaim): boolean =>
+    !asks.yields && (routes.length > 0 || fallback !== undefined);
+  return served.some(hasRules) ? served.filter(({ asks }) => !asks.yields) : served;
+}
+
+/** The claim with a redirect to HTTPS on each route, if it asks for it. */
+export function securedClaim(claim: HostClaim, hasTls: boolean): HostClaim {
+  const { secure } = claim.asks;
+  if (secure === undefined || (secure === 'withCertificate' && !hasTls)) return claim;
+  // Another redirect would win.
+  const secured = (action: RouteAction): RouteAction =>
+    action.policy?.redirect ? action : { ...action, policy: { ...action.policy, secure: true } };
+  return {
+    ...claim,
+    routes: claim.routes.map((wanted) => ({
+      ...wanted,
+      value: { ...wanted.value, action: secured(wanted.value.action) },
+    })),
+    ...(claim.fallback && { fallback: mapped(claim.fallback, secured) }),
+  };
+}
+
+const mapped = <T>(wanted: Wanted<T>, change: (value: T) => T): Wanted<T> => ({
+  ...wanted,
+  value: change(wanted.value),
+});
+
+/**
+ * As in ingress-nginx, one path with a regular expression makes regular expressions of all paths of its host. Rules without a
+ * host cannot have any. `warnings`: by the key of Ingresses whose paths mean
+ * something else because of another Ingress.
+ */
+export function withRegex(
+  host: HostName,
+  routes: readonly Route[],
+  served: readonly HostClaim[],
+): { routes: readonly Route[]; warnings: ReadonlyMap<string, IngressProblem> } {
+  const causes = new Map<string, HostClaim>();
+  for (const claim of served) {
+    const { namespace } = claim.ingress;
+    if (claim.asks.regex && claim.routes.length > 0 && !causes.has(namespace)) causes.set(namespace, claim);
+  }
+  const warnings = new Map<string, IngressProblem>();
+  if (host === '' || causes.size === 0) return { routes, warnings };
+  for (const { ingress, asks, routes: own, field } of served) {
+    const cause = causes.get(ingress.namespace);
+    if (cause === undefined || asks.regex || own.length === 0) continue;
+    const message = `Ingress ${cause.ingress.key} has use-regex or rewrite-target, so all paths of host ${host} are regular expressions, as in ingress-nginx: they ignore case, match everything that begins with them, and Exact paths match like Prefix. Use another host to avoid this.`;
+    warnings.set(ingress.key, ingressProblem('PathsAreRegex', field, message));
+  }
+  return {
+    routes: routes.flatMap((route) => (causes.has(route.action.source.namespace) ? asRegex(route) : [route])),
+    warnings,
+  };
+}
+
+/** Policies of the whole host: what all routes have in common, and whether paths must be read twice. */
+export function withHostPolicies(routes: HostRoutes): HostRoutes {
+  const actions = actionsOf(routes);
+  const guarded = actions.some(({ policy }) => isGuarded(policy));
+  const isSecure =
+    routes.host !== '' && actions.length > 0 && actions.every(({ policy }) => policy?.secure === true);
+  const whole = { ...routes, ...(guarded && { guarded: true as const }) };
+  if (!isSecure) return whole;
+  // A single redirect for the host costs less, and works with every provisioner that redirects.
+  return {
+    ...whole,
+    redirectToHttps: true,
+    routes: routes.routes.map((route) => ({ ...route, action: withoutSecure(route.action) })),
+    ...(routes.fallback && { fallback: withoutSecure(routes.fallback) }),
+  };
+}
+
+function withoutSecure({ policy, ...action }: RouteAction): RouteAction {
+  const { secure: _, ...rest } = policy ?? {};
+  return Object.keys(rest).length === 0 ? action : { ...action, policy: rest };
+}
+
+const actionsOf = ({ routes, fallback }: HostRoutes): RouteAction[] => [
+  ...routes.map(({ action }) => action),
+  ...(fallback === undefined ? [] : [fallback]),
+];

@@ -1,0 +1,37 @@
+/**
+ * The annotations in the table of the user guide of ingress-nginx 1.15, its last version. A test counts how many of them are
+ * honored.
+ */
+export const DOCUMENTED: ReadonlySet<string> = new Set([
+  ...['affinity', 'affinity-canary-behavior', 'affinity-mode', 'app-root', 'auth-cache-duration'],
+  ...['auth-cache-key', 'auth-keepalive', 'auth-keepalive-requests', 'auth-keepalive-share-vars'],
+  ...['auth-keepalive-timeout', 'auth-proxy-set-headers', 'auth-realm', 'auth-secret'],
+  ...['auth-secret-type', 'auth-snippet', 'auth-tls-error-page', 'auth-tls-match-cn'],
+  ...['auth-tls-pass-certificate-to-upstream', 'auth-tls-secret', 'auth-tls-verify-client'],
+  ...['auth-tls-verify-depth', 'auth-type', 'auth-url', 'backend-protocol', 'canary'],
+  ...['canary-by-cookie', 'canary-by-header', 'canary-by-header-pattern', 'canary-by-header-value'],
+  ...['canary-weight', 'canary-weight-total', 'client-body-buffer-size', 'configuration-snippet'],
+  ...['connection-proxy-header', 'cors-allow-credentials', 'cors-allow-headers'],
+  ...['cors-allow-methods', 'cors-allow-origin', 'cors-expose-headers', 'cors-max-age'],
+  ...['custom-headers', 'custom-http-errors', 'default-backend', 'denylist-source-range'],
+  ...['enable-access-log', 'enable-cors', 'enable-global-auth', 'enable-modsecurity'],
+  ...['enable-opentelemetry', 'enable-owasp-core-rules', 'enable-rewrite-log', 'force-ssl-redirect'],
+  ...['from-to-www-redirect', 'http2-push-preload', 'limit-connections', 'limit-rps'],
+  ...['load-balance', 'mirror-host', 'mirror-request-body', 'mirror-target', 'modsecurity-snippet'],
+  ...['modsecurity-transaction-id', 'opentelemetry-trust-incoming-span', 'permanent-redirect'],
+  ...['permanent-redirect-code', 'preserve-trailing-slash', 'proxy-body-size', 'proxy-buffer-size'],
+  ...['proxy-buffering', 'proxy-buffers-number', 'proxy-busy-buffers-size', 'proxy-connect-timeout'],
+  ...['proxy-cookie-domain', 'proxy-cookie-path', 'proxy-http-version', 'proxy-max-temp-file-size'],
+  ...['proxy-next-upstream', 'proxy-next-upstream-timeout', 'proxy-next-upstream-tries'],
+  ...['proxy-read-timeout', 'proxy-redirect-from', 'proxy-redirect-to', 'proxy-request-buffering'],
+  ...['proxy-send-timeout', 'proxy-ssl-ciphers', 'proxy-ssl-name', 'proxy-ssl-protocols'],
+  ...['proxy-ssl-secret', 'proxy-ssl-server-name', 'proxy-ssl-verify', 'proxy-ssl-verify-depth'],
+  ...['rewrite-target', 'satisfy', 'server-alias', 'server-snippet', 'service-upstream'],
+  ...['session-cookie-change-on-failure', 'session-cookie-conditional-samesite-none'],
+  ...['session-cookie-domain', 'session-cookie-expires', 'session-cookie-max-age'],
+  ...['session-cookie-name', 'session-cookie-path', 'session-cookie-samesite'],
+  ...['session-cookie-secure', 'ssl-ciphers', 'ssl-passthrough', 'ssl-prefer-server-ciphers'],
+  ...['ssl-redirect', 'stream-snippet', 'temporal-redirect', 'temporal-redirect-code'],
+  ...['upstream-hash-by', 'upstream-vhost', 'use-regex', 'whitelist-source-range'],
+  ...['x-forwarded-prefix'],
+]);
