@@ -11,6 +11,7 @@ import { frontDoors } from './checks/front-doors.ts';
 import { hubs } from './checks/hubs.ts';
 import { leftovers } from './checks/leftovers.ts';
 import { manager } from './checks/manager.ts';
+import { nodePorts } from './checks/node-ports.ts';
 import { objects } from './checks/objects.ts';
 import { permissions } from './checks/permissions.ts';
 import { pools } from './checks/pools.ts';
@@ -31,6 +32,7 @@ const ALL: readonly Check[] = [
   hubs,
   pools,
   frontDoors,
+  nodePorts,
 ];
 
 export const checksFor = (phase: 'pre' | 'installed'): readonly Check[] =>

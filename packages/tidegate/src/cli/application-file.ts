@@ -22,7 +22,7 @@ export async function readApplicationFile(path: string): Promise<ApplicationFile
   );
   return {
     applications: applications.map((object) => asApplication(object, path)),
-    kindOfPool: (name) => (nodePools.has(name) ? 'NodePool' : everyPoolIsNodeGroup(name)),
+    kindOfPool: (name, wanted) => wanted ?? (nodePools.has(name) ? 'NodePool' : everyPoolIsNodeGroup(name)),
   };
 }
 

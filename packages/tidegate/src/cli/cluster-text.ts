@@ -61,7 +61,8 @@ export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: numbe
       door.urls.join(',') || '<none>',
       cut.has(door.pool ?? '') || isContradicted(door) ? `${readyText(door)}, last known` : readyText(door),
       respondingText(door),
-      [...new Set(door.routers.flatMap(({ dataPlane }) => dataPlane ?? []))].join(',') || '<unknown>',
+      door.elsewhere ??
+        ([...new Set(door.routers.flatMap(({ dataPlane }) => dataPlane ?? []))].join(',') || '<unknown>'),
       String(door.hosts.length),
       String(door.rules),
       agoText(
@@ -72,7 +73,8 @@ export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: numbe
   ]);
 }
 
-function respondingText({ routers, answers, sample }: FrontDoorReport): string {
+function respondingText({ routers, answers, sample, elsewhere }: FrontDoorReport): string {
+  if (elsewhere !== undefined) return '<not queried>';
   const count = `${routers.filter(({ responding }) => responding).length}/${routers.length}`;
   if (answers.some(({ from }) => from === 'router'))
     return sample !== undefined && sample.status >= 500 ? `${count} (${failureText(sample)})` : count;

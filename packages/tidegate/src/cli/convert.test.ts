@@ -39,10 +39,104 @@ describe('tidegate convert', () => {
     expect(notes).toEqual(['ConfigMap other has only one version; printed unchanged']);
   });
 
+  it.each(['e1', 'E10', '-e3', '.', '.e1'])('reads %s as kubectl does, which is not a number', (name) => {
+    const { objects } = convert(`
+apiVersion: apps.openyurt.io/v1alpha1
+kind: NodePool
+metadata: { name: ${name}, annotations: { size: "1e1" } }
+spec: { type: Edge }
+`);
+    expect(objects).toMatchObject([{ metadata: { name } }]);
+    expect(
+      parseManifests('{ kind: K, apiVersion: v1, a: [1e1, .5, 1., -2.5E3] }', 'f')[0]?.object,
+    ).toMatchObject({
+      a: [10, 0.5, 1, -2500],
+    });
+  });
+
   it('restores the object when it is converted back', () => {
     const there = convert(POOLS, 'v1beta1');
     expect(there.objects[0]).toMatchObject({ apiVersion: 'apps.openyurt.io/v1beta1' });
     expect(convert(there.yaml, 'v1alpha1').objects).toEqual(convert(POOLS, 'v1alpha1').objects);
+  });
+
+  it('converts an IngressClass with a provisioner to a class and its parameters', () => {
+    const { objects } = convert(`
+apiVersion: network.k8s.io/v1
+kind: IngressClass
+metadata:
+  name: standard
+  namespace: default
+  annotations:
+    ingressclass.kubernetes.io/is-default-class: "true"
+provisioner: kubernetes.io/gce
+parameters:
+  type: standard-https
+---
+{ apiVersion: network.k8s.io/v1, kind: IngressClass, metadata: { name: plain }, provisioner: kubernetes.io/nginx }
+`);
+    const parameters = {
+      apiGroup: 'networking.tidegate.io',
+      kind: 'IngressClassParameters',
+      name: 'standard',
+    };
+    expect(objects).toEqual([
+      {
+        apiVersion: 'networking.tidegate.io/v1alpha1',
+        kind: 'IngressClassParameters',
+        metadata: { name: 'standard', namespace: 'tidegate-system' },
+        parameters: { type: 'standard-https' },
+      },
+      {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'IngressClass',
+        metadata: {
+          name: 'standard',
+          annotations: { 'ingressclass.kubernetes.io/is-default-class': 'true' },
+        },
+        spec: { controller: 'kubernetes.io/gce', parameters: { ...parameters, scope: 'Cluster' } },
+      },
+      {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'IngressClass',
+        metadata: { name: 'plain' },
+        spec: { controller: 'kubernetes.io/nginx' },
+      },
+    ]);
+  });
+
+  it('converts an Ingress of extensions/v1beta1', () => {
+    const { objects } = convert(`
+apiVersion: extensions/v1beta1
+kind: Ingress
+metadata:
+  name: test
+spec:
+  backend: { serviceName: rest, servicePort: http }
+  rules:
+    - host: www.example.com
+      http:
+        paths:
+          - backend:
+              serviceName: s1
+              servicePort: 80
+`);
+    const http = {
+      paths: [
+        { pathType: 'ImplementationSpecific', backend: { service: { name: 's1', port: { number: 80 } } } },
+      ],
+    };
+    expect(objects).toEqual([
+      {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'Ingress',
+        metadata: { name: 'test' },
+        spec: {
+          defaultBackend: { service: { name: 'rest', port: { name: 'http' } } },
+          rules: [{ host: 'www.example.com', http }],
+        },
+      },
+    ]);
   });
 
   it('converts the items of a list', () => {

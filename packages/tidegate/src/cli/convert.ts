@@ -23,7 +23,9 @@ export function convertCommand(): Command {
       'after',
       `
 NodePools can be converted between v1alpha1, v1beta1 and v1beta2. Fields that the target version does not have are kept
-in an annotation, and restored by a conversion to a version that has them. Other objects are printed unchanged.
+in an annotation, and restored by a conversion to a version that has them. Ingresses of extensions/v1beta1 and
+networking.k8s.io/v1beta1 become networking.k8s.io/v1. An IngressClass of network.k8s.io/v1, which has a provisioner and
+parameters, becomes an IngressClass and an IngressClassParameters. Other objects are printed unchanged.
 
 Examples:
   tidegate convert -f pools.yaml > new-pools.yaml
@@ -49,30 +51,31 @@ export function convertManifests(
   note: (text: string) => void,
 ): string {
   return manifests
-    .map(({ object, document }) => {
+    .flatMap(({ object, document }) => {
       const converted = convertDeep(object, version, note);
       // Keep the original document with its comments.
-      if (converted === object) return document.toString({ lineWidth: 0, directives: false });
-      return stringify(converted, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 });
+      if (converted[0] === object) return [document.toString({ lineWidth: 0, directives: false })];
+      return converted.map((each) =>
+        stringify(each, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 }),
+      );
     })
     .join('---\n');
 }
 
-/** Returns the same object if there is nothing to convert. */
+/** Returns a list with the same object if there is nothing to convert. */
 function convertDeep(
   object: KubeObject,
   version: string | undefined,
   note: (text: string) => void,
-): KubeObject {
+): KubeObject[] {
   if (object.kind.endsWith('List') && Array.isArray(object.items)) {
-    const items = (object.items as KubeObject[]).map((item) => convertDeep(item, version, note));
-    return items.every((item, index) => item === (object.items as KubeObject[])[index])
-      ? object
-      : { ...object, items };
+    const items = (object.items as KubeObject[]).flatMap((item) => convertDeep(item, version, note));
+    const isSame = items.every((item, index) => item === (object.items as KubeObject[])[index]);
+    return [isSame ? object : { ...object, items }];
   }
   const converted = convertObject(object, version);
   if (converted === undefined) {
     note(`${object.kind} ${object.metadata?.name ?? ''} has only one version; printed unchanged`);
   }
-  return converted ?? object;
+  return [converted ?? object].flat();
 }

@@ -22,6 +22,7 @@ export function getCommand(): Command {
         .argument('[name]', 'name of one IngressClass')
         .addOption(kubeconfigOption())
         .addOption(contextOption())
+        .option('-n, --namespace <name>', 'accepted as by kubectl; IngressClasses have no namespace')
         .addOption(outputOption())
         .addHelpText(
           'after',

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { hostname } from 'node:os';
 import { promisify } from 'node:util';
-import { KubeClient, loadConfig, NODES, systemClock } from '@tidegate/kube';
+import { KubeClient, LEASES, loadConfig, NODES, systemClock } from '@tidegate/kube';
 import { Command, Option } from 'commander';
 import { HUB_VERSION_ANNOTATION } from '../api/index.ts';
 import { enroll, type Layout, layoutIn, planEnrollment, withdraw } from '../enroll/index.ts';
@@ -35,7 +35,7 @@ export const hubInstallCommand = (): Command =>
   withNodeOptions(
     new Command('install').description('Install the hub on this node, and point its kubelet to the hub'),
   )
-    .option('--node-name <name>', 'name of this node', hostname())
+    .option('--node-name <name>', 'name of this node', hostname().toLowerCase())
     .addOption(
       new Option('--as <kind>', 'how the hub runs').choices(['systemd', 'static-pod']).default('systemd'),
     )
@@ -102,6 +102,9 @@ async function runInstall(options: InstallFlags): Promise<void> {
       hubOptions: options.hubOption,
       run: runner(options, progress),
       hubProblem: () => hubProblem(options.adminUrl),
+      ...(options.systemctl && {
+        kubeletProblem: (since: number) => heartbeatProblem(layout, options.nodeName, since),
+      }),
       timeoutMs: options.timeout,
       clock: systemClock,
       signal,
@@ -130,7 +133,7 @@ async function runUninstall(options: NodeFlags): Promise<void> {
     });
     progress.end();
     console.log(
-      'The hub is removed, and the kubelet uses the API server. The state in /var/lib/tidegate/hub stays.',
+      'The hub is removed, and the kubelet uses the API server. Restart kube-proxy and the pods of the node once, because they may still use the address of the hub. The state in /var/lib/tidegate/hub stays; delete it if no hub follows.',
     );
   } catch (error) {
     progress.end();
@@ -181,15 +184,35 @@ const hubProblem = (adminUrl: string): Promise<string | undefined> =>
     request.on('error', (error) => resolve(error.message));
   });
 
+/** Why the kubelet has not renewed the lease of its node since a time. Both times are of the clock of this machine. */
+async function heartbeatProblem(layout: Layout, name: string, since: number): Promise<string | undefined> {
+  if (!existsSync(layout.hub) && !existsSync(layout.kubelet)) return 'it has not joined the cluster yet';
+  try {
+    const { spec } = await asNode(layout, (client) =>
+      client.get(LEASES, { namespace: 'kube-node-lease', name }, { deadlineMs: 10_000 }),
+    );
+    const renewed = Date.parse(spec?.renewTime ?? '');
+    return renewed > since ? undefined : `it has not renewed the lease of node ${name} since its restart`;
+  } catch (error) {
+    return `the lease of node ${name} cannot be read: ${(error as Error).message}`;
+  }
+}
+
 /** Deletes the annotation with which the node shows that it has a hub. */
 async function release(layout: Layout, nodeName: string): Promise<void> {
+  const patch = { metadata: { annotations: { [HUB_VERSION_ANNOTATION]: null } } };
+  await asNode(layout, (client) =>
+    client.patch(NODES, { name: nodeName }, 'merge', patch, { deadlineMs: 10_000 }),
+  );
+}
+
+async function asNode<T>(layout: Layout, use: (client: KubeClient) => Promise<T>): Promise<T> {
   const path = existsSync(layout.hub) ? layout.hub : layout.kubelet;
   const client = new KubeClient(await loadConfig({ path, env: {} }), {
     userAgent: `tidegate/${packageVersion()}`,
   });
   try {
-    const patch = { metadata: { annotations: { [HUB_VERSION_ANNOTATION]: null } } };
-    await client.patch(NODES, { name: nodeName }, 'merge', patch, { deadlineMs: 10_000 });
+    return await use(client);
   } finally {
     await client.close();
   }

@@ -25,6 +25,7 @@ interface Options {
   httpPort: number;
   httpsPort: number;
   adminPort: number;
+  groupPort: number;
   socket?: string;
   disableResourceFilters: string[];
   disabledResourceFilters: string[];
@@ -88,6 +89,12 @@ export function hubCommand(): Command {
       'port of health checks, metrics and diagnostics, on the bind address',
       parsePort,
       10267,
+    )
+    .option(
+      '--group-port <number>',
+      'port for the other hubs of the pool, on the address of the node; the same on all nodes; 0: none',
+      parsePort,
+      10269,
     )
     .option(
       '--socket <file>',
@@ -190,6 +197,7 @@ async function hubOptions(options: Options): Promise<HubOptions> {
     httpPort: options.httpPort,
     httpsPort: options.httpsPort,
     adminPort: options.adminPort,
+    ...(options.groupPort === 0 ? {} : { groupPort: options.groupPort }),
     socket: options.socket === undefined ? join(stateDirectory, 'hub.sock') : resolve(options.socket),
     disabledFilters: [...options.disableResourceFilters, ...options.disabledResourceFilters],
     tls: tlsFiles(options),

@@ -1,4 +1,4 @@
-import { systemClock } from '@tidegate/kube';
+import { isForbidden, systemClock } from '@tidegate/kube';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import {
@@ -105,21 +105,28 @@ async function run(options: Options, upgrade: boolean): Promise<void> {
           `nothing was changed, because\n${prepared.refusals.map((each) => `  - ${each}`).join('\n')}`,
         );
       if (options.dryRun) {
-        console.log(prepared.objects.map((object) => stringify(object)).join('---\n'));
+        console.log(prepared.plan.steps.map(({ object }) => stringify(object)).join('---\n'));
         return;
       }
       const { plan, values, inventory } = prepared;
-      const work = { clock: systemClock, signal, onStep: progress.step };
+      const work = { timeoutMs: options.timeout, clock: systemClock, signal, onStep: progress.step };
       await applyPlan(client, plan, { namespace, version: chart.version, values, inventory, ...work });
-      if (options.wait) await untilReady(client, { namespace, timeoutMs: options.timeout, ...work });
+      if (options.wait) await untilReady(client, { namespace, ...work });
       progress.end();
       console.log(doneText(chart.version, namespace, options));
     });
   } catch (error) {
     progress.end();
-    fail(signal.aborted ? new CommandError('interrupted; run the command again to continue') : error);
+    if (signal.aborted) fail(new CommandError('interrupted; run the command again to continue'));
+    else fail(isForbidden(error) ? needsPermission(error) : error);
   }
 }
+
+const needsPermission = (cause: unknown): CommandError =>
+  new CommandError(
+    `the user lacks permissions: ${(cause as Error).message}. Use a kubeconfig of a cluster administrator; tidegate check --pre lists what is missing`,
+    { cause },
+  );
 
 /** What would change, before it does. */
 function planText({ plan, inventory }: Prepared): string[] {
@@ -130,9 +137,14 @@ function planText({ plan, inventory }: Prepared): string[] {
       ? 'Tidegate is not installed yet.'
       : inventory.changingTo === undefined
         ? `Tidegate ${inventory.version} is installed.`
-        : `A change from Tidegate ${inventory.version} to ${inventory.changingTo} was interrupted; it is continued.`;
+        : `${interrupted(inventory.version, inventory.changingTo)}; it is continued.`;
   return [before, ...lines, `${lines.length} changes; ${kept} objects are up to date.`];
 }
+
+const interrupted = (from: string, to: string): string =>
+  from === to
+    ? `An installation of Tidegate ${to} was interrupted`
+    : `A change from Tidegate ${from} to ${to} was interrupted`;
 
 const MOST_FIELDS = 4;
 
@@ -152,7 +164,7 @@ function doneText(version: string, namespace: string, { wait, kubeconfig, contex
     namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`,
   ].join('');
   return `Tidegate ${version} is ${wait ? 'ready' : 'installed'} in namespace ${namespace}. Next:
-  tidegate check${flags}                 # check the whole installation
-  kubectl label node NODE location=SITE; create pools and front doors: docs/guides/front-doors.md
-  tidegate hub install ...               # on each edge node: docs/guides/install.md`;
+  tidegate check${flags}
+  create pools and front doors: docs/guides/install.md#4-create-pools-and-front-doors
+  run tidegate hub install on each edge node: docs/guides/install.md#3-install-the-hub-on-edge-nodes`;
 }

@@ -9,11 +9,12 @@ import type { Part } from '../manager/index.ts';
 import { parseAddressRanges } from '../pools/node-addresses.ts';
 import { type ClusterFlags, clusterConfig, contextOption, kubeconfigOption } from './cluster-client.ts';
 import { createLog } from './create-log.ts';
+import { type OctaviaFlags, octaviaOptions, provisionerFor } from './octavia.ts';
 import { logLevelOption, parseAddress, parseBoolean, parseFixedPort, parsePort } from './options.ts';
 import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
 
-interface Options extends ClusterFlags {
+interface Options extends ClusterFlags, OctaviaFlags {
   installCrds?: true;
   webhookBindAddress: string;
   webhookPort: number;
@@ -40,7 +41,7 @@ interface Options extends ClusterFlags {
 }
 
 export function managerCommand(): Command {
-  return new Command('manager')
+  const command = new Command('manager')
     .description(
       'Run the manager of a cluster: admission, and the controllers of pools, applications and routers',
     )
@@ -157,6 +158,8 @@ Examples:
   tidegate manager --parts admission --webhook-bind-address 10.1.2.3 --webhook-service tidegate-system/tidegate-webhook   # in a pod`,
     )
     .action(run);
+  for (const option of octaviaOptions()) command.addOption(option);
+  return command;
 }
 
 /** The names are those of `PARTS` in the manager, which is loaded only when it runs. */
@@ -223,6 +226,9 @@ async function run(options: Options): Promise<void> {
   try {
     const { runManager } = await import('../manager/index.ts');
     const config = await clusterConfig(options);
+    const log = createLog(options.logLevel);
+    log.info({ version: packageVersion(), parts: options.parts }, 'the manager starts');
+    const octavia = await provisionerFor(options.parts, options, log);
     const client = new KubeClient(config, { userAgent: `tidegate-manager/${packageVersion()}` });
     try {
       await runManager({
@@ -252,15 +258,20 @@ async function run(options: Options): Promise<void> {
           https: options.routerHttpsPort,
           admin: options.routerAdminPort,
         },
+        provisioners: [octavia.provisioner],
         leaderElection: options.leaderElect,
         installDefinitions: options.installCrds === true,
-        log: createLog(options.logLevel),
+        log,
         metrics: new Metrics({ prefix: METRICS_PREFIX }),
         signal: stop.signal,
-        onReady: () => process.send?.('ready'),
+        onReady: () => {
+          log.info({}, 'the manager is ready');
+          process.send?.('ready');
+        },
       });
     } finally {
       await client.close();
+      await octavia.close();
     }
   } catch (error) {
     fail(withFlag(error, options));

@@ -48,6 +48,21 @@ const isObject = (value: unknown): value is KubeObject =>
   typeof (value as Partial<KubeObject>).apiVersion === 'string' &&
   typeof (value as Partial<KubeObject>).kind === 'string';
 
-/** kubectl parses YAML 1.1, but without timestamps and base-60 numbers. */
+/** kubectl parses YAML 1.1, but without timestamps, base-60 numbers, and numbers without a digit, for example `e1`. */
 const asKubectl = (tags: Tags): Tags =>
-  tags.filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !tag.tag.endsWith(':timestamp')));
+  tags
+    .filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !tag.tag.endsWith(':timestamp')))
+    .map((tag) => (isNumber(tag) ? { ...tag, test: withDigit(tag.test) } : tag));
+
+type NumberTag = Exclude<Tags[number], string> & { test: RegExp };
+
+/** Not infinity and NaN, which the parser has as a type of its own. */
+const isNumber = (tag: Tags[number]): tag is NumberTag =>
+  typeof tag === 'object' &&
+  tag.tag.endsWith(':float') &&
+  'test' in tag &&
+  tag.test instanceof RegExp &&
+  !tag.test.test('.inf');
+
+/** The mantissa of a number has at least one digit, before or after the point. */
+const withDigit = ({ source }: RegExp): RegExp => new RegExp(`^(?=[-+]?\\.?[0-9])(?:${source})`);

@@ -22,6 +22,8 @@ export interface RemoteStatus {
   namespace: string;
   /** Undefined if Tidegate was not installed with `tidegate install`. */
   version?: string;
+  /** The version that an interrupted installation or upgrade leads to. */
+  changingTo?: string;
   manager: { name: string; ready: number; wanted: number }[];
   pools: { kind: string; name: string; nodes: number; ready: number; hubs: number }[];
   frontDoors: { name: string; ingressClass: string; pool?: string; ready: string; addresses: string[] }[];
@@ -46,7 +48,7 @@ export async function readStatus(client: KubeClient, namespace: string): Promise
   return {
     server: client.config.server,
     namespace,
-    ...(inventory !== undefined && { version: inventory.version }),
+    ...(inventory !== undefined && { version: inventory.version, changingTo: inventory.changingTo }),
     manager: deployments.items.map(({ metadata, spec, status }) => ({
       name: metadata.name ?? '',
       ready: status?.readyReplicas ?? 0,
@@ -76,8 +78,11 @@ export async function readStatus(client: KubeClient, namespace: string): Promise
   };
 }
 
-export function statusText({ server, namespace, version, manager, pools, frontDoors }: RemoteStatus): string {
-  const installed = version === undefined ? 'not installed with tidegate install' : `version ${version}`;
+export function statusText(status: RemoteStatus): string {
+  const { server, namespace, version, changingTo, manager, pools, frontDoors } = status;
+  const interrupted = changingTo === undefined ? '' : `; the change to version ${changingTo} is not complete`;
+  const installed =
+    version === undefined ? 'not installed with tidegate install' : `version ${version}${interrupted}`;
   return [
     `Kubernetes API: ${server}. Namespace ${namespace}: ${installed}.`,
     '',

@@ -12,7 +12,8 @@ import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
 
 interface Options extends ClusterFlags {
-  class: string[];
+  class?: string[];
+  sharedPods?: string;
   router?: string;
   routerUid?: string;
   pool?: string;
@@ -35,9 +36,15 @@ export function routerCommand(): Command {
   return new Command('router')
     .description('Run a router for the Ingresses of a class: a data plane and the agent that configures it')
     .addOption(
-      new Option('--class <name>', 'IngressClass to serve (repeatable)')
-        .argParser((name: string, before: string[] | undefined) => [...(before ?? []), name])
-        .makeOptionMandatory(),
+      new Option('--class <name>', 'IngressClass to serve (repeatable)').argParser(
+        (name: string, before: string[] | undefined) => [...(before ?? []), name],
+      ),
+    )
+    .addOption(
+      new Option(
+        '--shared-pods <name>',
+        'serve all L7Routers whose spec.workload.sharedPods is this name, each on ports of its own',
+      ).conflicts(['class', 'router', 'routerUid']),
     )
     .option(
       '--router <name>',
@@ -112,56 +119,24 @@ async function run(options: Options): Promise<void> {
   void untilStopped().then(() => stop.abort());
   const log = createLog(options.logLevel);
   try {
-    const { chooseDriver, runRouter } = await import('../router/index.ts');
+    const { class: classNames, sharedPods } = options;
+    if (classNames === undefined && sharedPods === undefined)
+      throw new CommandError('set --class, or --shared-pods for the pods of several L7Routers');
     const config = await clusterConfig(options);
     const client = new KubeClient(config, {
       userAgent: `${ROUTER_USER_AGENT}/${packageVersion()}`,
       log,
     });
-    const { bindAddress: address, httpPort, httpsPort, accessLog, class: classNames, router, pool } = options;
-    const stateDirectory = resolve(options.state);
-    const className = classNames.join(',');
-    const directory = join(stateDirectory, 'dataplane');
-    const metrics = new Metrics({ prefix: METRICS_PREFIX });
-    const driver = await chooseDriver(
-      options.dataPlane,
-      {
-        address,
-        httpPort,
-        httpsPort,
-        directory,
-        className,
-        identity: options.routerUid,
-        defaults: DEFAULTS,
-        accessLog,
-      },
-      { log, metrics },
-    );
+    const common: Common = {
+      client,
+      options,
+      metrics: new Metrics({ prefix: METRICS_PREFIX }),
+      log,
+      signal: stop.signal,
+    };
     try {
-      await runRouter({
-        client,
-        driver,
-        classNames,
-        router,
-        pool,
-        agentName: process.env.POD_NAME ?? hostname(),
-        stateDirectory,
-        admin: { host: address, port: options.adminPort },
-        noticeMs: options.shutdownDelay,
-        drainMs: options.drainTimeout,
-        log,
-        metrics,
-        signal: stop.signal,
-        onListening: (ports) => {
-          const at = (scheme: string, port: number): string =>
-            `${scheme}://${isIPv6(address) ? `[${address}]` : address}:${port}`;
-          const urls = `${at('http', ports.http)} and ${at('https', ports.https)}`;
-          console.log(
-            `Router of class ${className} listens on ${urls}; admin at ${at('http', ports.admin)}.`,
-          );
-          process.send?.('ready');
-        },
-      });
+      if (sharedPods !== undefined) await runShared(sharedPods, common);
+      else await runOne(classNames ?? [], common);
     } finally {
       await client.close();
     }
@@ -169,6 +144,82 @@ async function run(options: Options): Promise<void> {
     fail(withFlag(error, options));
   }
 }
+
+interface Common {
+  client: KubeClient;
+  options: Options;
+  metrics: Metrics;
+  log: ReturnType<typeof createLog>;
+  signal: AbortSignal;
+}
+
+async function runOne(classNames: readonly string[], common: Common): Promise<void> {
+  const { options, log, metrics } = common;
+  const { chooseDriver, runRouter } = await import('../router/index.ts');
+  const className = classNames.join(',');
+  const settings = { ...driverSettings(options, className), identity: options.routerUid };
+  const driver = await chooseDriver(options.dataPlane, settings, { log, metrics });
+  await runRouter({
+    ...settingsOf(common),
+    driver,
+    classNames,
+    router: options.router,
+    onListening: (ports) => {
+      const urls = `${urlAt(options, 'http', ports.http)} and ${urlAt(options, 'https', ports.https)}`;
+      console.log(
+        `Router of class ${className} listens on ${urls}; admin at ${urlAt(options, 'http', ports.admin)}.`,
+      );
+      process.send?.('ready');
+    },
+  });
+}
+
+async function runShared(sharedPods: string, common: Common): Promise<void> {
+  const { options, log, metrics } = common;
+  const { chooseSectionedDriver, runSharedPods } = await import('../router/index.ts');
+  const settings = driverSettings(options, sharedPods);
+  const driver = await chooseSectionedDriver(options.dataPlane, settings, { log, metrics });
+  await runSharedPods({
+    ...settingsOf(common),
+    driver,
+    sharedPods,
+    onListening: ({ admin }) => {
+      console.log(
+        `Shared pods ${sharedPods} serve their routers; admin at ${urlAt(options, 'http', admin)}.`,
+      );
+      process.send?.('ready');
+    },
+  });
+}
+
+const driverSettings = (
+  { bindAddress: address, httpPort, httpsPort, accessLog, state }: Options,
+  className: string,
+) => ({
+  address,
+  httpPort,
+  httpsPort,
+  directory: join(resolve(state), 'dataplane'),
+  className,
+  defaults: DEFAULTS,
+  accessLog,
+});
+
+const settingsOf = ({ client, options, log, metrics, signal }: Common) => ({
+  client,
+  pool: options.pool,
+  agentName: process.env.POD_NAME ?? hostname(),
+  stateDirectory: resolve(options.state),
+  admin: { host: options.bindAddress, port: options.adminPort },
+  noticeMs: options.shutdownDelay,
+  drainMs: options.drainTimeout,
+  log,
+  metrics,
+  signal,
+});
+
+const urlAt = ({ bindAddress }: Options, scheme: string, port: number): string =>
+  `${scheme}://${isIPv6(bindAddress) ? `[${bindAddress}]` : bindAddress}:${port}`;
 
 /** Names the flag that changes the address or port which cannot be used. */
 function withFlag(error: unknown, { bindAddress, httpPort, httpsPort, adminPort }: Options): unknown {

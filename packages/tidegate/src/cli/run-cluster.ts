@@ -12,12 +12,13 @@ import {
   Supervisor,
 } from '../supervisor/index.ts';
 import { summary } from './cluster-text.ts';
+import { type OctaviaFlags, octaviaArguments } from './octavia.ts';
 import { packageFile } from './package-files.ts';
 import { type Progress, seconds } from './progress.ts';
 import { type RunCommandsOptions, runCommandsWarning, runsCommands } from './run-commands.ts';
 import { stateOf } from './state.ts';
 
-export interface UpOptions extends Omit<ClusterOptions, 'file'>, RunCommandsOptions {
+export interface UpOptions extends Omit<ClusterOptions, 'file'>, RunCommandsOptions, OctaviaFlags {
   state: string;
   filename?: string;
   logLevel: string;
@@ -29,6 +30,7 @@ export async function runCluster(options: UpOptions, progress: Progress): Promis
   const state = stateOf(options);
   const runCommands = runsCommands(options);
   if (runCommands) progress.note(runCommandsWarning());
+  const managerArguments = await octaviaArguments(options);
   const { cluster, change, close } = await openCluster(
     state,
     { ...options, file: options.filename },
@@ -43,6 +45,7 @@ export async function runCluster(options: UpOptions, progress: Progress): Promis
       relabeled: change?.relabeled ?? new Map(),
       logLevel: options.logLevel,
       runCommands,
+      managerArguments,
       nodeGraceMs: options.nodeMonitorGracePeriod,
       hubManifests: packageFile('deploy/base/hub.yaml'),
       storyManifests: packageFile('examples/story'),
@@ -79,6 +82,8 @@ async function supervise(
         return supervisor.stop(onProgress);
       case 'kill':
         return supervisor.crash(request.component, request.names);
+      case 'reboot':
+        return supervisor.reboot(request.targets);
       default:
         return supervisor.changeLinks(request.command, request.all ? 'all' : request.targets);
     }

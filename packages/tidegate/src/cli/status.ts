@@ -67,7 +67,7 @@ async function showLocalCluster(options: Options): Promise<void> {
     if (options.output === 'json') console.log(JSON.stringify(report ?? { phase: 'absent' }, undefined, 2));
     else if (report === undefined)
       console.log(
-        `No cluster in ${quotePath(state.path)}. Create one with \`${callerFor(state.path)('up')}\`.`,
+        `No cluster in ${quotePath(state.path)}. Create one with \`${callerFor(state.path)('up')}\`. For an installation on another cluster, use --kubeconfig, --context or --namespace.`,
       );
     else console.log(text(report));
   } catch (error) {

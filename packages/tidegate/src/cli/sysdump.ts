@@ -25,8 +25,9 @@ export function sysdumpCommand(): Command {
     .addHelpText(
       'after',
       `
-Secrets are not read. Tokens, keys, environment variables and arguments of containers are removed. Look at the files before
-you send them: names of hosts, images and namespaces are in them.
+Secrets are not read. Of other objects, only fields that cannot contain credentials are written, and only logs of
+Tidegate's pods. Texts lose what looks like a credential. Look at the files before you send them: names of hosts, images
+and namespaces are in them.
 
 Example:
   tidegate sysdump && tar czf sysdump.tar.gz tidegate-sysdump-*`,

@@ -1,5 +1,4 @@
 import {
-  ENDPOINT_SLICES,
   type EndpointSlice,
   INGRESS_CLASSES,
   INGRESSES,
@@ -16,6 +15,7 @@ import {
   SERVICES,
   type Secret,
   type Service,
+  splitKey,
 } from '@tidegate/kube';
 import {
   HOST_CLAIMS,
@@ -27,6 +27,8 @@ import {
   type NodeGroup,
   type NodePool,
 } from '../api/index.ts';
+import { usersSecretOf } from '../ingress/compile/index.ts';
+import { servedEndpointSlices } from '../ingress/endpoint-slices.ts';
 import { type MatchRequest, requestHost, wildcardOf } from '../ingress/match/index.ts';
 import type { TraceObjects } from '../router/index.ts';
 import { type ClusterFlags, withClient } from './cluster-client.ts';
@@ -61,11 +63,18 @@ const itemsOf = (object: KubeObject): KubeObject[] =>
     ? (object.items as KubeObject[]).flatMap(itemsOf)
     : [object];
 
-/** Reads the objects from the cluster. Kinds that do not exist or must not be read count as empty. */
-export async function readTraceCluster(flags: ClusterFlags, request: MatchRequest): Promise<TraceObjects> {
+/**
+ * Reads the objects from the cluster. Kinds that do not exist or must not be read count as empty. With a namespace, only its
+ * Ingresses count, and no permissions in other namespaces are needed.
+ */
+export async function readTraceCluster(
+  flags: ClusterFlags & { namespace?: string },
+  request: MatchRequest,
+): Promise<TraceObjects> {
+  const { namespace } = flags;
   return withClient(flags, async (client) => {
     const list = async <T extends KubeObject>(resource: Resource<T>): Promise<T[]> =>
-      (await client.list(resource)).items;
+      (await client.list(resource, resource.namespaced ? { namespace } : {})).items;
     const listKnown = <T extends KubeObject>(resource: Resource<T>): Promise<T[]> =>
       list(resource).catch(emptyIfUnavailable);
     const ingresses = await list(INGRESSES);
@@ -73,8 +82,8 @@ export async function readTraceCluster(flags: ClusterFlags, request: MatchReques
       ingresses,
       classes: await list(INGRESS_CLASSES),
       services: await list(SERVICES),
-      slices: await list(ENDPOINT_SLICES),
-      secrets: request.secure ? await readSecrets(client, ingresses, request) : [],
+      slices: await list(await servedEndpointSlices(client)),
+      secrets: await readSecrets(client, ingresses, request),
       routers: await listKnown(L7_ROUTERS),
       claims: noneIfEmpty(await listKnown(HOST_CLAIMS)),
       nodes: await listKnown(NODES),
@@ -92,7 +101,7 @@ function emptyIfUnavailable(error: unknown): [] {
   throw error;
 }
 
-/** Reads the Secrets whose certificate a router may serve for the host. */
+/** Reads the Secrets with certificates and users that a router may use for the host. */
 async function readSecrets(
   client: KubeClient,
   ingresses: Ingress[],
@@ -101,12 +110,19 @@ async function readSecrets(
   const host = requestHost(request.host) ?? '';
   const names = [host, wildcardOf(host) ?? host];
   const references = ingresses.flatMap(({ metadata, spec }) =>
-    (spec?.tls ?? [])
+    (request.secure ? (spec?.tls ?? []) : [])
       .filter(
         ({ hosts = [] }) => hosts.length === 0 || hosts.some((each) => names.includes(each.toLowerCase())),
       )
       .map(({ secretName = '' }) => ({ namespace: metadata.namespace, name: secretName })),
   );
+  for (const ingress of ingresses) {
+    const isNamed = (ingress.spec?.rules ?? []).some(({ host: each = '' }) =>
+      ['', ...names].includes(each.toLowerCase()),
+    );
+    const users = isNamed ? usersSecretOf(ingress) : undefined;
+    if (users !== undefined) references.push(splitKey(users));
+  }
   const distinct = new Map(
     references.filter(({ name }) => name !== '').map((each) => [JSON.stringify(each), each]),
   );

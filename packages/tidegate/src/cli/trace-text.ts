@@ -1,5 +1,7 @@
-import type { MatchRequest, Step } from '../ingress/match/index.ts';
+import type { Decision, MatchRequest, Step } from '../ingress/match/index.ts';
 import type { HostName, RouteAction, Source, Upstream } from '../ingress/model.ts';
+import { credentialsReference, describeCanary } from '../ingress/policy/index.ts';
+import { MAX_STEPS } from '../ingress/regex/index.ts';
 import type { Trace, TracedEndpoint, TracedUpstream } from '../router/index.ts';
 
 /** Human-readable output: one line per step, and the result at the end. */
@@ -11,7 +13,9 @@ export function traceText(trace: Trace, request: MatchRequest, pool: string | un
     ...poolLines(trace, pool),
     ...(request.secure ? [certificateLine(trace)] : []),
     ...trace.steps.map(stepLine),
+    ...trace.policies.map((each) => `Policy: ${each}`),
     ...trace.upstreams.flatMap(upstreamLines),
+    ...nodePortLines(trace),
     ...trace.ignored.map(({ ingress, why }) => `Ingress ${ingress} has this host too, but ${why}`),
   ];
   const numbered = steps.map((line, index) => `${String(index + 1).padStart(3)}. ${line}`);
@@ -21,7 +25,7 @@ export function traceText(trace: Trace, request: MatchRequest, pool: string | un
   return [
     url,
     ...numbered,
-    `=> ${conclusion(trace)}`,
+    ...conclusionLines(trace),
     ...(problems.length > 0 ? ['Problems of Ingresses for this host:', ...problems] : []),
   ].join('\n');
 }
@@ -83,14 +87,14 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
 const sourceOf = ({ kind, namespace, name, rule, path }: Source): string =>
   `${kind} ${namespace}/${name}${rule < 0 ? '' : ` (spec.rules[${rule}].http.paths[${path}])`}`;
 
-function upstreamLines({ endpoints, weight, ...upstream }: TracedUpstream): string[] {
-  const share = weight === 1 ? '' : `, weight ${weight}`;
+function upstreamLines({ endpoints, weight, canary, ...upstream }: TracedUpstream): string[] {
+  const share = canary ? `, ${describeCanary(canary)}` : weight === 1 ? '' : `, weight ${weight}`;
   const problem = upstream.problem === undefined ? '' : `: ${PROBLEMS[upstream.problem]}`;
   const name =
     upstream.problem === 'closed'
       ? 'no backend'
       : upstream.service === ''
-        ? 'a backend that is not a Service'
+        ? 'a backend that is not a Service, or with another protocol'
         : `Service ${upstream.namespace}/${upstream.service}`;
   return [
     `${capital(name)} (upstream ${upstream.id}, ${upstream.protocol}, ${upstream.balance}${share})${problem}`,
@@ -103,7 +107,7 @@ const PROBLEMS: Readonly<Record<NonNullable<Upstream['problem']>, string>> = {
   noPort: 'the Service does not have this port',
   noEndpoints: 'no ready endpoints',
   notSupported: 'not supported',
-  closed: 'an annotation asks for a protection that Tidegate does not support',
+  closed: 'an annotation is not valid, or asks for a protection that Tidegate does not support',
 };
 
 function endpointLine({ address, port, node, used, why }: TracedEndpoint): string {
@@ -112,21 +116,75 @@ function endpointLine({ address, port, node, used, why }: TracedEndpoint): strin
   return `Endpoint ${at}${port === undefined ? '' : `:${port}`}${place}${used ? '' : `: not used (${why})`}`;
 }
 
-function conclusion({ match, upstreams }: Trace): string {
+/** A load balancer that does not reach pods connects to nodes, which forward to the endpoints. */
+const nodePortLines = ({ routers, upstreams }: Trace): string[] =>
+  upstreams.length > 0 && routers.some(({ spec }) => spec.parameters?.members === 'nodePorts')
+    ? ['The load balancer connects to the node port of the Service on all ready nodes']
+    : [];
+
+/** A router can report that it does not serve a host as its Ingresses say. */
+function conclusionLines(trace: Trace): string[] {
+  const hosts = trace.steps.flatMap((step) => (step.kind === 'host' && step.found ? [step.host] : []));
+  const failures = trace.routers.flatMap(({ metadata, status }) =>
+    (status?.failedHosts ?? [])
+      .filter(({ host }) => hosts.includes(host))
+      .map(
+        ({ host, reason, message }) =>
+          `=> router ${metadata.name} reports ${reason} for ${host === '' ? 'rules without a host' : `host ${host}`}: ${message}`,
+      ),
+  );
+  const result = conclusion(trace);
+  return failures.length === 0 ? [`=> ${result}`] : [`=> as the Ingresses say: ${result}`, ...failures];
+}
+
+function conclusion({ match, upstreams, decision }: Trace): string {
   switch (match.kind) {
     case 'badRequest':
       return `400: invalid ${match.wrong}`;
+    case 'tooManySteps':
+      return `503: the regular expressions of ${match.name} take more than ${MAX_STEPS} steps for this path. Use fewer or simpler expressions`;
     case 'notFound':
       return '404: no rule matches';
     case 'redirect':
       return `308: redirect to https://${match.name}, requested by an Ingress`;
+    case 'appRoot':
+      return `302: redirect to ${match.path}, requested by an Ingress`;
     case 'route':
-      return routed(match.action, upstreams);
+      return decision?.kind === 'answer'
+        ? answered(decision, match.action)
+        : routed(match.action, upstreams, decision);
   }
 }
 
-function routed({ source }: RouteAction, upstreams: readonly TracedUpstream[]): string {
+function answered(
+  { status, location }: Extract<Decision, { kind: 'answer' }>,
+  { source, policy }: RouteAction,
+): string {
+  const what = location === undefined ? (ANSWERS[status] ?? unusable(policy)) : `redirect to ${location}`;
+  return `${status}: ${what}, by a policy of ${sourceOf(source)}`;
+}
+
+/** What is missing, if a route serves no client. */
+const unusable = (policy: RouteAction['policy']): string =>
+  policy?.basic === undefined
+    ? 'a policy cannot be applied'
+    : `Secret ${credentialsReference(policy.basic.credentials).secret} with its users does not exist, is invalid or cannot be read`;
+
+const ANSWERS: Readonly<Record<number, string>> = {
+  400: 'the rewritten path has dot segments or control characters',
+  403: 'the client is not allowed',
+};
+
+function routed(
+  { source }: RouteAction,
+  upstreams: readonly TracedUpstream[],
+  decision: Decision | undefined,
+): string {
   const count = upstreams.flatMap(({ endpoints }) => endpoints).filter(({ used }) => used).length;
   if (count === 0) return `503: ${sourceOf(source)} matches, but has no usable endpoints`;
-  return `forwarded to ${count === 1 ? 'the endpoint' : `one of the ${count} endpoints`} above, by ${sourceOf(source)}`;
+  return `forwarded to ${count === 1 ? 'the endpoint' : `one of the ${count} endpoints`} above${pathOf(decision)}, by ${sourceOf(source)}`;
 }
+
+/** Only a rewritten path is shown. */
+const pathOf = (decision: Decision | undefined): string =>
+  decision?.kind === 'forward' && decision.isRewritten ? ` as ${decision.target}` : '';

@@ -1,3 +1,4 @@
+import type { Secret } from '@tidegate/kube';
 import { expect, it } from 'vitest';
 import type { L7Router, NodePool } from '../api/index.ts';
 import { CLASS, ingress, service, slice } from '../ingress/testing/objects.ts';
@@ -110,6 +111,33 @@ it.each([
   expect(ask(path, options)).toContainEqual(expect.stringMatching(line));
 });
 
+const users = (auth: string): Secret => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { namespace: 'shop', name: 'users' },
+  data: { auth: Buffer.from(auth).toString('base64') },
+});
+
+it.each([
+  [
+    'does not exist',
+    [],
+    '503: Secret shop/users with its users does not exist, is invalid or cannot be read, by',
+  ],
+  ['is invalid', [users('no user')], '503: Secret shop/users with its users does not exist,'],
+  ['has users', [users('anna:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M=')], 'forwarded to'],
+])('ends with what a route does if its Secret with users %s', (_, secrets, result) => {
+  const [first] = objects.ingresses;
+  const annotations = {
+    'nginx.ingress.kubernetes.io/auth-type': 'basic',
+    'nginx.ingress.kubernetes.io/auth-secret': 'users',
+  };
+  const guarded = { ...first!, metadata: { ...first!.metadata, annotations } };
+  const request = { host: 'shop.example', path: '/cart/1', headers: {}, secure: false };
+  const traced = trace({ ...objects, ingresses: [guarded], secrets }, { ...request, className: CLASS }, 0);
+  expect(traceText(traced, request, undefined)).toContain(`=> ${result}`);
+});
+
 it('explains why endpoints are not used', () => {
   const [web] = objects.slices;
   const local = service('web');
@@ -144,8 +172,75 @@ it('uses the endpoints of the pool that the router runs in', () => {
   expect(lines).toContain('  9. Endpoint 10.0.0.2:8080 on node there');
 });
 
+it('reports what the load balancer does differently', () => {
+  const failedHosts = [{ host: 'shop.example', reason: 'NotSupported', message: 'All requests get 503.' }];
+  const { pool: _, ...spec } = router.spec;
+  const cloud = {
+    ...router,
+    spec: { ...spec, driver: 'octavia', parameters: { members: 'nodePorts' } },
+    status: { ...router.status, failedHosts },
+  };
+  const request = { host: 'shop.example', path: '/cart/1', headers: {}, secure: false };
+  const traced = trace({ ...objects, routers: [cloud] }, { ...request, className: CLASS }, 0);
+  const text = traceText(traced, request, undefined);
+  expect(text).toContain('The load balancer connects to the node port of the Service on all ready nodes');
+  expect(text).toContain('=> as the Ingresses say: forwarded to ');
+  expect(text).toContain(
+    '=> router gold-2 reports NotSupported for host shop.example: All requests get 503.',
+  );
+});
+
 it('rejects an unknown pool', () => {
   expect(() => ask('/', { pool: 'nowhere' })).toThrow(
     /^there is no NodePool or NodeGroup nowhere\. To list them, run: /,
   );
+});
+
+it.each([
+  [
+    '/old/x',
+    {},
+    'Policy: redirects to https://new.example$request_uri with status 301',
+    '301: redirect to https://new.example/old/x, by a policy of Ingress shop/policies',
+  ],
+  [
+    '/in',
+    { client: '10.0.0.1' },
+    'Policy: serves only clients in 10.0.0.0/8',
+    'forwarded to one of the 2 endpoints above',
+  ],
+  [
+    '/in',
+    { client: '192.0.2.1' },
+    'Policy: serves only clients in 10.0.0.0/8',
+    '403: the client is not allowed, by a policy of Ingress shop/lists',
+  ],
+  ['/in', {}, 'Policy: serves only clients in 10.0.0.0/8', 'forwarded to one of the 2 endpoints above'],
+])('shows the policies for %s with %j', (path, client, policy, result) => {
+  const annotated = (name: string, value: string) => ({ [`nginx.ingress.kubernetes.io/${name}`]: value });
+  const ingresses = [
+    ingress({
+      name: 'policies',
+      rules: { 'p.example/old': 'web:80' },
+      annotations: annotated('permanent-redirect', 'https://new.example$request_uri'),
+    }),
+    ingress({
+      name: 'lists',
+      rules: { 'p.example/in': 'web:80' },
+      annotations: annotated('whitelist-source-range', '10.0.0.0/8'),
+    }),
+  ];
+  const request = { host: 'p.example', path, headers: {}, secure: false };
+  const traced = trace({ ...objects, ingresses }, { ...request, ...client, className: CLASS }, 0);
+  const lines = traceText(traced, request, undefined).split('\n');
+  expect(lines).toContainEqual(expect.stringContaining(policy));
+  expect(lines).toContainEqual(expect.stringContaining(`=> ${result}`));
+});
+
+it('shows the rewritten path', () => {
+  const annotations = { 'nginx.ingress.kubernetes.io/rewrite-target': '/$1' };
+  const ingresses = [ingress({ rules: { 'w.example/api/(.*)': 'web:80' }, annotations })];
+  const request = { host: 'w.example', path: '/api/x?y', headers: {}, secure: false };
+  const traced = trace({ ...objects, ingresses }, { ...request, className: CLASS }, 0);
+  expect(traceText(traced, request, undefined)).toContain('one of the 2 endpoints above as /x?y, by Ingress');
 });

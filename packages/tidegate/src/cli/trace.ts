@@ -11,8 +11,10 @@ import { traceText } from './trace-text.ts';
 interface Options extends ClusterFlags {
   class?: string;
   pool?: string;
+  client?: string;
   header: Record<string, string>;
   filename?: string[];
+  namespace?: string;
   output?: 'json';
 }
 
@@ -22,6 +24,7 @@ export function traceCommand(): Command {
     .argument('<url>', 'URL of the request, for example http://shop.example.com/cart', parseUrl)
     .option('--class <name>', 'trace this IngressClass only (default: all classes with the host)')
     .option('--pool <name>', 'trace as a router in this pool would route')
+    .option('--client <address>', 'IP address of the client, for allow and deny lists')
     .addOption(
       new Option('--header <name:value>', 'header of the request (repeatable)')
         .argParser(addHeader)
@@ -33,6 +36,10 @@ export function traceCommand(): Command {
     )
     .addOption(kubeconfigOption())
     .addOption(contextOption())
+    .option(
+      '-n, --namespace <name>',
+      'read the Ingresses of this namespace only (default: of all namespaces)',
+    )
     .addOption(outputOption())
     .addHelpText(
       'after',
@@ -42,6 +49,7 @@ No request is sent. The result is computed from the objects with the same code t
 Examples:
   tidegate trace http://shop.example.com/cart
   tidegate trace https://shop.example.com/ --class gold --pool hangzhou
+  tidegate trace http://shop.example.com/cart --context production -n shop
   tidegate trace http://shop.example.com/cart -f ingress.yaml -f services.yaml
   kubectl get ingress,service,endpointslice -A -o yaml | tidegate trace http://shop.example.com/ -f -`,
     )
@@ -95,13 +103,15 @@ function requestOf(url: URL, written: string, headers: Record<string, string>): 
 async function traceAll(
   objects: TraceObjects,
   request: MatchRequest,
-  { class: only, pool }: Options,
+  { class: only, pool, client }: Options,
 ): Promise<Trace[]> {
   const { trace } = await import('../router/index.ts');
   const used = [...new Set(objects.ingresses.flatMap((ingress) => classNameOf(ingress) ?? []))].sort();
   const classNames = only === undefined ? used : [only];
   if (classNames.length === 0) throw new CommandError('no Ingress with a class found');
-  const traces = classNames.map((className) => trace(objects, { ...request, className, pool }, Date.now()));
+  const traces = classNames.map((className) =>
+    trace(objects, { ...request, className, pool, client }, Date.now()),
+  );
   const isKnown = ({ match }: Trace): boolean => match.kind !== 'notFound';
   const isServed = ({ routers }: Trace): boolean => pool === undefined || routers.length > 0;
   const known = traces.filter(isKnown);

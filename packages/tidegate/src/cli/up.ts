@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { octaviaOptions } from './octavia.ts';
 import {
   FILENAME_FLAGS,
   logLevelOption,
@@ -47,7 +48,7 @@ export function upCommand(): Command {
       `
 A new cluster has five nodes at two sites: node-a and node-b with the label location=hangzhou; node-c, node-d and node-e
 with location=beijing. It runs an application with a front door at each site, from examples/story. The state directory
-keeps all options and objects; the next \`tidegate up\` resumes the cluster.
+keeps all objects and options, except those of Octavia and --run-commands; the next \`tidegate up\` resumes the cluster.
 
 Examples:
   tidegate up
@@ -55,6 +56,7 @@ Examples:
   tidegate up -f sites.yaml      # nodes: [{ name: shop-1, labels: { location: paris } }]`,
     )
     .action(run);
+  for (const option of octaviaOptions()) command.addOption(option);
   return withRunCommandsOptions(command);
 }
 

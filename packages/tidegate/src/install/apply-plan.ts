@@ -5,10 +5,12 @@ import {
   isNotFound,
   type KubeClient,
   type KubeObject,
+  parseApiVersion,
   type Resource,
   sleep,
   UnknownKindError,
 } from '@tidegate/kube';
+import { lacksAuthority, untilAuthority, withAuthority } from './authority.ts';
 import {
   FIELD_MANAGER,
   type Inventory,
@@ -26,6 +28,8 @@ export interface ApplyOptions {
   version: string;
   values: Values;
   inventory: Inventory | undefined;
+  /** How long the manager gets to create what the installation copies from it. */
+  timeoutMs: number;
   clock: Clock;
   signal: AbortSignal;
   onStep(text: string): void;
@@ -57,7 +61,8 @@ export async function applyPlan(client: KubeClient, plan: Plan, options: ApplyOp
   ];
   for (const step of namespaces) await applyStep(client, step, options);
   await writeInventory(client, inventory, signal);
-  for (const step of others) await applyStep(client, step, options);
+  for (const step of others)
+    await applyStep(client, plan.writesAuthority ? await complete(client, step, options) : step, options);
   for (const name of plan.removals) {
     onStep(`deleting ${textOf(name)}, which this version does not have`);
     await deleteNamed(client, name, signal);
@@ -65,6 +70,12 @@ export async function applyPlan(client: KubeClient, plan: Plan, options: ApplyOp
   const done = { ...inventory, version, changingTo: undefined, objects };
   await writeInventory(client, done, signal);
   return done;
+}
+
+/** The step with the CA bundle, which did not exist yet when the installation was planned. */
+async function complete(client: KubeClient, step: Step, options: ApplyOptions): Promise<Step> {
+  if (!lacksAuthority(step.object)) return step;
+  return { ...step, object: withAuthority(step.object, await untilAuthority(client, options)) };
 }
 
 async function applyStep(
@@ -94,13 +105,28 @@ export async function deleteNamed(
   { apiVersion, kind, namespace, name }: ObjectName,
   signal?: AbortSignal,
 ): Promise<boolean> {
+  const resource = await servedAs(client, { apiVersion, kind });
+  if (resource === undefined) return false;
   try {
-    const resource = (await client.discovery.forObject({ apiVersion, kind, metadata: {} })) as Resource;
     await client.delete(resource, { name, namespace }, { propagationPolicy: 'Background', signal });
     return true;
   } catch (error) {
-    if (isNotFound(error) || error instanceof UnknownKindError) return false;
+    if (isNotFound(error)) return false;
     throw error;
+  }
+}
+
+/** The resource of a kind, in another version if the API server does not serve this one (any more). */
+export async function servedAs(
+  client: KubeClient,
+  { apiVersion, kind }: Pick<ObjectName, 'apiVersion' | 'kind'>,
+): Promise<Resource | undefined> {
+  const { group } = parseApiVersion(apiVersion);
+  try {
+    return await client.discovery.forObject({ apiVersion, kind, metadata: {} });
+  } catch (error) {
+    if (!(error instanceof UnknownKindError)) throw error;
+    return (await client.discovery.resources()).find((each) => each.group === group && each.kind === kind);
   }
 }
 

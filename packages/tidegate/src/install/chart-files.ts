@@ -29,7 +29,7 @@ export function valuesSchema(definitions: readonly ValueDefinition[]): object {
     const name = names.pop() ?? '';
     let group = root;
     for (const each of names) group = groupIn(group, each);
-    addTo(group, name, propertyOf(definition));
+    addTo(group, name, propertyOf(definition), definition.type !== 'object');
   }
   return { $schema: 'http://json-schema.org/draft-07/schema#', ...root };
 }
@@ -47,13 +47,14 @@ function groupIn(group: Group, name: string): Group {
   return group.properties[name] as Group;
 }
 
-function addTo(group: Group, name: string, property: object): void {
+/** Helm removes a value that is null before it checks the schema. Only maps can be null. */
+function addTo(group: Group, name: string, property: object, isRequired = true): void {
   group.properties[name] = property;
-  group.required.push(name);
+  if (isRequired) group.required.push(name);
 }
 
 const propertyOf = ({ type, description, pattern, choices, minimum }: ValueDefinition): object => ({
-  type,
+  type: type === 'object' ? ['object', 'null'] : type,
   description,
   ...(pattern !== undefined && { pattern }),
   ...(choices !== undefined && { enum: choices }),

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeObject } from '@tidegate/kube';
 import { parseAllDocuments } from 'yaml';
+import { plainWebhooksIn } from './authority.ts';
 import { InstallError } from './error.ts';
 import { type RenderInput, renderTemplate } from './render.ts';
 
@@ -11,9 +12,17 @@ export interface Chart {
   /** Templates by file name. */
   templates: ReadonlyMap<string, string>;
   definitions: readonly KubeObject[];
+  /** The webhook configurations for API servers without policies, with the namespace of the kustomize base. */
+  plainWebhooks: readonly KubeObject[];
 }
 
-/** Reads the chart in a folder: `Chart.yaml`, `templates/*.yaml` and `crds/*.yaml`. */
+/** The template whose objects need ValidatingAdmissionPolicies. */
+const POLICY_TEMPLATE = 'webhooks.yaml';
+
+/**
+ * Reads the chart in a folder: `Chart.yaml`, `templates/*.yaml` and `crds/*.yaml`. What replaces a template on an old API server
+ * is next to the folder.
+ */
 export function readChart(folder: string): Chart {
   const [chart] = parseObjects('Chart.yaml', read(folder, 'Chart.yaml')) as unknown as {
     appVersion: string;
@@ -26,15 +35,30 @@ export function readChart(folder: string): Chart {
     definitions: yamlFiles(join(folder, 'crds')).flatMap((name) =>
       parseObjects(name, read(folder, 'crds', name)),
     ),
+    plainWebhooks: parseObjects(PLAIN_WEBHOOKS, read(folder, '..', PLAIN_WEBHOOKS)),
   };
 }
 
-/** All objects of an installation, in the order in which they are created. */
-export function objectsOf(chart: Chart, input: Omit<RenderInput, 'version'>): KubeObject[] {
-  const rendered = [...chart.templates].flatMap(([name, template]) =>
-    parseObjects(name, renderTemplate(name, template, { ...input, version: chart.version })),
-  );
-  return inOrder([...chart.definitions, ...rendered]);
+const PLAIN_WEBHOOKS = 'webhooks-before-1.30.yaml';
+
+/**
+ * All objects of an installation, in the order in which they are created. `hasPolicies`: whether the API server can limit what an
+ * account changes in webhook configurations. If not, the account may not change them at all.
+ */
+export function objectsOf(
+  chart: Chart,
+  input: Omit<RenderInput, 'version'>,
+  { hasPolicies }: { hasPolicies: boolean } = { hasPolicies: true },
+): KubeObject[] {
+  const rendered = [...chart.templates]
+    .filter(([name]) => hasPolicies || name !== POLICY_TEMPLATE)
+    .flatMap(([name, template]) =>
+      parseObjects(name, renderTemplate(name, template, { ...input, version: chart.version })),
+    );
+  const plain = hasPolicies
+    ? []
+    : chart.plainWebhooks.map((object) => plainWebhooksIn(object, input.namespace));
+  return inOrder([...chart.definitions, ...rendered, ...plain]);
 }
 
 /**

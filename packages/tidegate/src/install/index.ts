@@ -11,7 +11,7 @@
  *      have (adapt.ts), and sends all objects as a dry run (plan.ts). refusals.ts says what the installation would break.
  *   2. The command prints the plan. If there is a refusal, it ends here, and nothing has changed.
  *   3. `applyPlan` (apply-plan.ts) applies the objects in order, between two writes of the inventory (inventory.ts).
- *   4. `untilReady` (ready.ts) waits for the manager and says what it waits for.
+ *   4. `untilReady` (ready.ts) waits for the manager and says what it waits for (not-ready.ts).
  *
  * `tidegate uninstall` says what is lost (losses.ts) and removes everything in the reverse order (remove.ts). The rules of
  * version skew are in versions.ts.
@@ -23,6 +23,7 @@ export { foreignControllers } from './foreign.ts';
 export { nameOf, readInventory, textOf } from './inventory.ts';
 export { customObjects, lossesText, nodesWithHub } from './losses.ts';
 export { ALERTS } from './monitoring.ts';
+export { notReadyText } from './not-ready.ts';
 export {
   BASE_SETTINGS,
   DEFAULT_NAMESPACE,

@@ -10,13 +10,28 @@ import { HUB_VERSION_ANNOTATION } from '../api/index.ts';
 
 /** Groups of Tidegate's kinds. OpenYurt and KubeEdge have others in them, so the kinds are named too. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
-  'apps.openyurt.io': ['yurtingresses', 'nodepools'],
+  'apps.openyurt.io': ['yurtingresses', 'yurtappsets', 'yurtappdaemons', 'yurtappoverriders', 'nodepools'],
   'apps.kubeedge.io': ['edgeapplications', 'nodegroups'],
-  'networking.tidegate.io': ['l7routers', 'hostclaims', 'ingressclassparameters', 'ingressclasspolicies'],
+  'networking.tidegate.io': [
+    'l7routers',
+    'hostclaims',
+    'ingressclassparameters',
+    'ingressclasspolicies',
+    'routerprovisioners',
+  ],
 };
 
 /** Front doors and applications come before pools, so that they are removed from the nodes first. */
-const ORDER = ['yurtingresses', 'edgeapplications', 'l7routers', 'nodepools', 'nodegroups'];
+const ORDER = [
+  'yurtingresses',
+  'yurtappsets',
+  'yurtappdaemons',
+  'yurtappoverriders',
+  'edgeapplications',
+  'l7routers',
+  'nodepools',
+  'nodegroups',
+];
 
 export interface Owned {
   resource: Resource;

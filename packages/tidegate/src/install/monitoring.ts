@@ -1,6 +1,6 @@
 /**
  * What Prometheus and Grafana need, as a template of the chart. The dashboard has a panel for each metric in the reference, so a
- * new metric appears in it. scripts/generate-deploy.js writes the template.
+ * new metric appears in it. Alerts contain what to do, for readers without access to the documentation. scripts/generate-deploy.js writes the template.
  */
 import { stringify } from 'yaml';
 
@@ -20,6 +20,21 @@ interface Alert {
   summary: string;
 }
 
+/** What to do for an alert, by its name: the sections of docs/guides/alerts.md. */
+export type Runbooks = ReadonlyMap<string, string>;
+
+/**
+ * Whether a counter has increased. Counters with labels appear with their first event, and `increase` needs a value before it: an
+ * event that happens once would never be reported.
+ */
+const increased = (counter: string, range: string): string =>
+  `increase(${counter}[${range}]) > 0 or (${counter} unless ${counter} offset ${range}) > 0`;
+
+/** A part of the manager that does not run has no metrics. */
+const absentLeaders = ['pools', 'routers', 'apps']
+  .map((part) => `absent(tidegate_leader_election_master_status{name="tidegate-${part}"})`)
+  .join(' or ');
+
 /** Texts have no templates of Prometheus, because Helm would try to evaluate them; the labels of the alert say where. */
 export const ALERTS: readonly Alert[] = [
   {
@@ -31,21 +46,21 @@ export const ALERTS: readonly Alert[] = [
   },
   {
     name: 'TidegateHubWritesDropped',
-    expr: 'increase(tidegate_hub_journal_dropped_total[15m]) > 0',
+    expr: increased('tidegate_hub_journal_dropped_total', '15m'),
     for: '0m',
     severity: 'warning',
     summary: 'A hub has dropped writes of its node that no API server has applied.',
   },
   {
     name: 'TidegateHubRejectedEmptyLists',
-    expr: 'increase(tidegate_hub_view_rejected_empty_lists_total[15m]) > 0',
+    expr: increased('tidegate_hub_view_rejected_empty_lists_total', '15m'),
     for: '0m',
     severity: 'critical',
     summary: 'An API server has answered with an empty list where there were pods or configuration before.',
   },
   {
     name: 'TidegateRouterChangesFail',
-    expr: 'increase(tidegate_router_apply_failures_total[10m]) > 0',
+    expr: increased('tidegate_router_apply_failures_total', '10m'),
     for: '5m',
     severity: 'critical',
     summary: 'A router cannot apply changes and serves the routes that it had before.',
@@ -63,14 +78,29 @@ export const ALERTS: readonly Alert[] = [
     expr: 'tidegate_router_nginx_memory_free_bytes < 1048576',
     for: '5m',
     severity: 'warning',
-    summary: 'A shared dictionary of a router is almost full. Changes that do not fit are rejected.',
+    summary: 'A shared dictionary of a router is almost full. The namespaces that use the most lose entries.',
   },
   {
     name: 'TidegateManagerWithoutLeader',
-    expr: 'max by (name) (tidegate_leader_election_master_status) == 0',
+    expr: `max by (name) (tidegate_leader_election_master_status) == 0 or ${absentLeaders}`,
     for: '5m',
     severity: 'critical',
     summary: 'A part of the manager has no leader, so its controllers do not run.',
+  },
+  {
+    name: 'TidegateWebhookAbsent',
+    expr: 'absent(tidegate_webhook_configuration_problems)',
+    for: '5m',
+    severity: 'critical',
+    summary: 'No replica of the admission webhook runs, so rules are not enforced or changes are rejected.',
+  },
+  {
+    name: 'TidegateWebhookOutdated',
+    expr: 'max(tidegate_webhook_configuration_problems) > 0',
+    for: '15m',
+    severity: 'warning',
+    summary:
+      'The webhook configurations differ from what the manager expects, for example in their CA bundle.',
   },
   {
     name: 'TidegateReconcilesFail',
@@ -83,10 +113,9 @@ export const ALERTS: readonly Alert[] = [
 
 const NAMESPACE = '{{ toJson .Release.Namespace }}';
 const LABELS = '{{ toJson .Values.monitoring.labels }}';
-const RUNBOOKS = 'docs/guides/alerts.md';
 
 /** The template of the chart. */
-export function monitoringTemplate(metrics: readonly DocumentedMetric[]): string {
+export function monitoringTemplate(metrics: readonly DocumentedMetric[], runbooks: Runbooks): string {
   const named = (name: string, labels: object | string = LABELS): object => ({
     name,
     namespace: NAMESPACE,
@@ -97,7 +126,11 @@ export function monitoringTemplate(metrics: readonly DocumentedMetric[]): string
     expr,
     for: duration,
     labels: { severity },
-    annotations: { summary, runbook_url: `${RUNBOOKS}#${name.toLowerCase()}` },
+    annotations: {
+      summary,
+      description: runbooks.get(name),
+      runbook_url: `{{ toJson (print .Values.monitoring.runbookUrl "#${name.toLowerCase()}") }}`,
+    },
   }));
   const objects = [
     {
@@ -144,7 +177,9 @@ export function monitoringTemplate(metrics: readonly DocumentedMetric[]): string
   ];
   const text = objects.map((object) => stringify(object, { lineWidth: 0, version: '1.1' })).join('---\n');
   // The writer of YAML quotes the braces of a template.
-  const plain = text.replace(/(["'])(\{\{ toJson [A-Za-z.]+ \}\})\1/g, '$2');
+  const plain = text.replace(/(["'])(\{\{ toJson .*? \}\})\1$/gm, (_, __, template: string) =>
+    template.replaceAll('\\"', '"'),
+  );
   return `{{- if .Values.monitoring.enabled }}\n${HEADER}${plain}{{- end }}\n`;
 }
 

@@ -29,7 +29,7 @@ export const OVERLAYS: readonly Overlay[] = [
   {
     name: 'edge-nodes',
     description: 'Lets the manager run on nodes of pools, for clusters whose nodes are all in pools.',
-    settings: ['affinity={}'],
+    settings: ['affinity=null'],
   },
   {
     name: 'ingress-nginx',
@@ -40,6 +40,12 @@ export const OVERLAYS: readonly Overlay[] = [
     name: 'monitoring',
     description: 'Adds monitors and alert rules for the Prometheus Operator, and a Grafana dashboard.',
     settings: ['monitoring.enabled=true'],
+  },
+  {
+    name: 'octavia',
+    description:
+      'Lets routers be load balancers of OpenStack Octavia. Replace the name of the cluster, and create the Secret tidegate-openstack with clouds.yaml.',
+    settings: ['octavia.cluster=my-cluster'],
   },
 ];
 
@@ -119,8 +125,7 @@ function difference(before: object, after: object): JsonMap {
   for (const [key, value] of Object.entries(after)) {
     const old = (before as JsonMap)[key];
     if (jsonEqual(old, value)) continue;
-    if (isJsonMap(old) && isJsonMap(value))
-      patch[key] = Object.keys(value).length === 0 ? null : difference(old, value);
+    if (isJsonMap(old) && isJsonMap(value)) patch[key] = difference(old, value);
     else if (isNamedList(old) && isNamedList(value))
       patch[key] = value
         .map((item) => [item, old.find(({ name }) => name === item.name)] as const)

@@ -6,14 +6,18 @@ import {
   ApiStatusError,
   isConflict,
   isJsonMap,
+  isNamespaceTerminating,
   isNotFound,
+  isUnknownField,
   jsonEqual,
   type KubeClient,
   type KubeObject,
   NAMESPACES,
   type Resource,
   UnknownKindError,
+  withoutField,
 } from '@tidegate/kube';
+import { SCHEMA_RULES } from './adapt.ts';
 import { FIELD_MANAGER, type Inventory, identityOf, nameOf, type ObjectName, textOf } from './inventory.ts';
 
 export interface Step {
@@ -30,9 +34,12 @@ export interface Plan {
   removals: readonly ObjectName[];
   /** Why the installation cannot start. */
   problems: readonly string[];
+  /** Whether the installation itself writes the CA bundle of the webhooks (authority.ts). */
+  writesAuthority: boolean;
 }
 
 export interface PlanOptions {
+  writesAuthority: boolean;
   /** Take over fields that others have changed. */
   force: boolean;
   signal?: AbortSignal;
@@ -60,7 +67,7 @@ export async function planChanges(
   }
   const names = new Set(objects.map((object) => identityOf(nameOf(object))));
   const removals = (inventory?.objects ?? []).filter((name) => !names.has(identityOf(name)));
-  return { steps, removals, problems };
+  return { steps, removals, problems, writesAuthority: options.writesAuthority };
 }
 
 /** The step for one object, or why it is impossible. */
@@ -68,8 +75,9 @@ async function planObject(
   client: KubeClient,
   object: KubeObject,
   namespaces: ReadonlySet<string | undefined>,
-  { force, signal }: PlanOptions,
+  options: PlanOptions,
 ): Promise<Step | string> {
+  const { force, signal } = options;
   const name = textOf(nameOf(object));
   try {
     const resource = await client.discovery.forObject(object);
@@ -93,13 +101,15 @@ async function planObject(
     const fields = changedFields(bare(live), bare(result));
     // Another program has written it between the two requests, for example the leader its lease: look again.
     if (fields.length > 0 && (await read())?.metadata.resourceVersion !== live.metadata.resourceVersion)
-      return planObject(client, object, namespaces, { force, signal });
+      return planObject(client, object, namespaces, options);
     return { object: wanted, resource, action: fields.length === 0 ? 'keep' : 'change', fields };
   } catch (error) {
-    if (error instanceof UnknownKindError && object.kind.startsWith('ValidatingAdmissionPolicy'))
-      return `${name}: the API server is older than 1.30: follow docs/guides/install.md#kubernetes-before-130`;
+    if (isUnknownField(error, SCHEMA_RULES))
+      return planObject(client, withoutField(object, SCHEMA_RULES), namespaces, options);
     if (error instanceof UnknownKindError)
       return `${name}: ${error.message}. Install what provides it first, or leave the object out with --set`;
+    // The namespace is named once (refusals.ts), not with every object in it.
+    if (isNamespaceTerminating(error)) return { object, resource: undefined, action: 'create', fields: [] };
     if (isConflict(error))
       return `${name}: ${(error as Error).message.split('\n').join(' ')}. Use --force-conflicts to overwrite these fields`;
     if (error instanceof ApiStatusError && error.code < 500) return `${name}: ${error.message}`;

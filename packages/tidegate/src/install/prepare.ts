@@ -1,6 +1,7 @@
 /** Everything that `tidegate install` and `tidegate upgrade` find out before they act. */
 import type { KubeClient, KubeObject } from '@tidegate/kube';
-import { adaptToServer } from './adapt.ts';
+import { adaptToServer, servesPolicies } from './adapt.ts';
+import { authorityOf, withAuthority } from './authority.ts';
 import { type Chart, objectsOf } from './chart.ts';
 import { type Inventory, readInventory } from './inventory.ts';
 import { BASE_SETTINGS } from './overlays.ts';
@@ -21,7 +22,6 @@ export interface InstallRequest {
 }
 
 export interface Prepared {
-  objects: readonly KubeObject[];
   plan: Plan;
   inventory: Inventory | undefined;
   /** What to store: the values that differ from the defaults. */
@@ -36,8 +36,16 @@ export async function prepareInstall(client: KubeClient, request: InstallRequest
   const definitions = valueDefinitions(chart.version);
   const base = withStored(definitions, resetValues ? {} : (inventory?.values ?? {}));
   const values = withSettings(definitions, base, [...BASE_SETTINGS, ...settings]);
-  const objects = await adaptToServer(client, objectsOf(chart, { values, namespace }));
-  const plan = await planChanges(client, objects, inventory, { force: request.forceConflicts, signal });
+  const hasPolicies = await servesPolicies(client);
+  const authority = hasPolicies ? undefined : await authorityOf(client, namespace, signal);
+  const objects = (await adaptToServer(client, objectsOf(chart, { values, namespace }, { hasPolicies }))).map(
+    (object) => (authority === undefined ? object : withAuthority(object, authority)),
+  );
+  const plan = await planChanges(client, objects, inventory, {
+    force: request.forceConflicts,
+    writesAuthority: !hasPolicies,
+    signal,
+  });
   const against = await refusals({
     client,
     namespace,
@@ -48,7 +56,6 @@ export async function prepareInstall(client: KubeClient, request: InstallRequest
     upgrade: request.upgrade,
   });
   return {
-    objects,
     plan,
     inventory,
     values: changedValues(definitions, values),

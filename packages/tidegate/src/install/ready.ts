@@ -2,16 +2,15 @@
 import {
   type Clock,
   DEPLOYMENTS,
-  type Deployment,
   isNotFound,
   type KubeClient,
   type KubeObject,
   PODS,
-  type Pod,
   type Resource,
   sleep,
 } from '@tidegate/kube';
 import { InstallError } from './error.ts';
+import { type NotReady, notReadyOf, WaitReport } from './not-ready.ts';
 
 export const PART_OF_SELECTOR = 'app.kubernetes.io/part-of=tidegate';
 export const WEBHOOK_CONFIGURATION = 'tidegate';
@@ -40,13 +39,11 @@ export interface ReadyOptions {
 export async function untilReady(client: KubeClient, options: ReadyOptions): Promise<void> {
   const { namespace, timeoutMs, clock, signal, onStep } = options;
   const deadline = clock.now() + timeoutMs;
-  let last = '';
+  const report = new WaitReport('waiting for ', onStep);
   for (;;) {
     const waiting = await whatIsMissing(client, namespace, signal);
     if (waiting.length === 0) return;
-    const text = `waiting for ${waiting.join('; ')}`;
-    if (text !== last) onStep(text);
-    last = text;
+    const text = report.update(waiting);
     if (clock.now() > deadline)
       throw new InstallError(
         `not ready after ${timeoutMs / 1000} s: ${text}. Everything is applied; run the command again to wait longer, or tidegate check to find out more`,
@@ -60,51 +57,17 @@ export async function whatIsMissing(
   client: KubeClient,
   namespace: string,
   signal?: AbortSignal,
-): Promise<string[]> {
+): Promise<NotReady[]> {
   const [deployments, pods] = await Promise.all([
     client.list(DEPLOYMENTS, { namespace, labelSelector: PART_OF_SELECTOR, signal }),
     client.list(PODS, { namespace, labelSelector: PART_OF_SELECTOR, signal }),
   ]);
-  const missing = deployments.items.flatMap((deployment) => {
-    if (isAvailable(deployment)) return [];
-    const name = deployment.metadata.name ?? '';
-    const own = pods.items.filter((pod) => pod.metadata.labels?.['app.kubernetes.io/name'] === name);
-    const why = [...new Set([...failureOf(deployment), ...own.flatMap(problemOf)])];
-    return [`Deployment ${name}${why.length === 0 ? '' : ` (${why.join(', ')})`}`];
-  });
-  if (deployments.items.length === 0) missing.push(`Deployments in namespace ${namespace}`);
+  const missing = notReadyOf(deployments.items, pods.items);
+  if (deployments.items.length === 0)
+    missing.push({ kind: 'Deployments', name: `in namespace ${namespace}`, problems: [] });
   if (missing.length === 0 && !(await isRegistered(client, signal)))
-    missing.push('the registration of the admission webhook');
+    missing.push({ kind: 'the registration', name: 'of the admission webhook', problems: [] });
   return missing;
-}
-
-function isAvailable({ metadata, spec, status }: Deployment): boolean {
-  const wanted = spec?.replicas ?? 1;
-  return (
-    (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0) &&
-    (status?.updatedReplicas ?? 0) >= wanted &&
-    (status?.availableReplicas ?? 0) >= wanted &&
-    (status?.replicas ?? 0) <= wanted
-  );
-}
-
-const failureOf = ({ status }: Deployment): string[] =>
-  (status?.conditions ?? [])
-    .filter(({ type, status }) => type === 'ReplicaFailure' && status === 'True')
-    .map(({ message = '' }) => message);
-
-/** Why a pod is not ready, as far as it says so itself. */
-export function problemOf({ metadata, status }: Pod): string[] {
-  const unscheduled = (status?.conditions ?? []).find(
-    (condition) => condition.type === 'PodScheduled' && condition.status === 'False',
-  );
-  if (unscheduled !== undefined) return [`pod ${metadata.name}: ${unscheduled.message ?? 'not scheduled'}`];
-  return (status?.containerStatuses ?? []).flatMap(({ state, lastState }) => {
-    const { reason, message } = state?.waiting ?? {};
-    if (reason === undefined || reason === 'ContainerCreating') return [];
-    const before = lastState?.terminated?.message;
-    return [`pod ${metadata.name}: ${[reason, message, before].filter(Boolean).join(': ')}`];
-  });
 }
 
 /** The manager adds its certificate authority to the webhooks when it is ready. */

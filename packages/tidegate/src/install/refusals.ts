@@ -1,5 +1,12 @@
 /** What an installation would break. Each function returns sentences that say what is wrong and what to do. */
-import { isNotFound, type KubeClient, type KubeObject, NODES, type Resource } from '@tidegate/kube';
+import {
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  NAMESPACES,
+  NODES,
+  type Resource,
+} from '@tidegate/kube';
 import { NODE_GROUP_LABEL, NODE_POOL_LABEL } from '../api/index.ts';
 import { foreignControllers } from './foreign.ts';
 import { findInventories, type Inventory, nameOf, textOf } from './inventory.ts';
@@ -22,6 +29,7 @@ export interface Situation {
 export async function refusals(situation: Situation): Promise<string[]> {
   const { client } = situation;
   return [
+    ...(await terminating(situation)),
     ...(await otherInstallations(situation)),
     ...versionProblems(situation),
     ...(await managedByHelm(situation)),
@@ -30,6 +38,20 @@ export async function refusals(situation: Situation): Promise<string[]> {
     ...(await nowhereToRun(situation)),
   ];
 }
+
+/** Nothing can be created in a namespace that is being deleted, for example by an earlier `tidegate uninstall`. */
+async function terminating({ client, steps }: Situation): Promise<string[]> {
+  const wanted = new Set(steps.filter(({ object }) => object.kind === 'Namespace').map(nameIn));
+  const { items } = await client.list(NAMESPACES);
+  return items
+    .filter(({ metadata }) => wanted.has(metadata.name) && metadata.deletionTimestamp !== undefined)
+    .map(
+      ({ metadata }) =>
+        `namespace ${metadata.name} is being deleted: wait until it is gone, and run the command again`,
+    );
+}
+
+const nameIn = ({ object }: Step): string | undefined => object.metadata.name;
 
 async function otherInstallations({ client, namespace }: Situation): Promise<string[]> {
   return (await findInventories(client))
@@ -104,6 +126,6 @@ async function nowhereToRun({ client, values }: Situation): Promise<string[]> {
     metadata.labels?.[NODE_POOL_LABEL] === undefined && metadata.labels?.[NODE_GROUP_LABEL] === undefined;
   if (items.length === 0 || items.some(isFree)) return [];
   return [
-    `all ${items.length} nodes are in pools, and the manager does not run on nodes of pools: add a node that is in no pool, or allow it with --set affinity={}`,
+    `all ${items.length} nodes are in pools, and the manager does not run on nodes of pools: add a node that is in no pool, or allow it with --set affinity=null`,
   ];
 }

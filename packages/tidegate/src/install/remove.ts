@@ -1,15 +1,15 @@
 /**
  * Removes Tidegate. The order matters: webhooks first, because they refuse to delete pools with nodes, and would block
- * changes without a manager; then the custom
- * resources, while the controllers can still clean up; then the manager; then what is left, without waiting for finalizers
- * that no controller would remove any more.
+ * changes without a manager; then the custom resources, while the controllers can still clean up; then the manager; then what
+ * is left, without waiting for finalizers that no controller would remove any more.
  */
-import { type Clock, isNotFound, type KubeClient, NODES, PODS, type Resource, sleep } from '@tidegate/kube';
+import { type Clock, isNotFound, type KubeClient, NAMESPACES, NODES, PODS, sleep } from '@tidegate/kube';
 import { DESIRED_NODE_POOL_LABEL, NODE_POOL_LABEL, ROUTER_LABEL } from '../api/index.ts';
-import { deleteNamed } from './apply-plan.ts';
+import { deleteNamed, servedAs } from './apply-plan.ts';
 import { INVENTORY_NAME, type ObjectName, textOf } from './inventory.ts';
 import { customObjects } from './losses.ts';
 import { PART_OF_SELECTOR, WEBHOOK_CONFIGURATION } from './ready.ts';
+import { hasStopped } from './stopped.ts';
 
 export interface RemoveOptions {
   namespace: string;
@@ -99,12 +99,16 @@ async function emptyPools(
 /** A manager that still runs would set finalizers again. A pod on a lost node does not end; it cannot write either. */
 async function untilStopped(
   client: KubeClient,
-  { namespace, clock, timeoutMs, signal }: RemoveOptions,
+  { namespace, clock, timeoutMs, signal, onStep }: RemoveOptions,
 ): Promise<void> {
   const deadline = clock.now() + timeoutMs;
-  while (clock.now() <= deadline) {
+  for (let last = ''; clock.now() <= deadline; ) {
     const { items } = await client.list(PODS, { namespace, labelSelector: PART_OF_SELECTOR, signal });
-    if (items.length === 0) return;
+    const left = items.filter((pod) => !hasStopped(pod));
+    if (left.length === 0) return;
+    const text = `waiting for the end of ${left.map(({ metadata }) => `pod ${metadata.name}`).join(', ')}`;
+    if (text !== last) onStep(text);
+    last = text;
     await sleep(clock, POLL_MS, signal);
   }
 }
@@ -137,13 +141,8 @@ const ROUTER_KINDS: readonly Pick<ObjectName, 'apiVersion' | 'kind'>[] = [
 ];
 
 async function deleteRouters(client: KubeClient, { signal, onStep }: RemoveOptions): Promise<void> {
-  const served = await client.discovery.resources();
   for (const { apiVersion, kind } of ROUTER_KINDS) {
-    const resource: Resource | undefined = served.find(
-      (each) =>
-        each.kind === kind &&
-        [each.group, each.version].filter((part) => part !== '').join('/') === apiVersion,
-    );
+    const resource = await servedAs(client, { apiVersion, kind });
     if (resource === undefined) continue;
     for (const { metadata } of (await client.list(resource, { labelSelector: ROUTER_LABEL, signal })).items) {
       const target = { name: metadata.name ?? '', namespace: metadata.namespace };
@@ -154,10 +153,9 @@ async function deleteRouters(client: KubeClient, { signal, onStep }: RemoveOptio
 }
 
 /** Only namespaces that the installation has created, and not if routers stay in them. */
-async function deleteNamespaces(
-  client: KubeClient,
-  { namespace, objects, createdNamespaces, keepCrds, signal, onStep, onNote }: RemoveOptions,
-): Promise<void> {
+async function deleteNamespaces(client: KubeClient, options: RemoveOptions): Promise<void> {
+  const { namespace, objects, createdNamespaces, keepCrds, signal, onStep, onNote } = options;
+  const deleted: string[] = [];
   for (const { name, apiVersion, kind } of objects.filter((object) => object.kind === 'Namespace')) {
     if (keepCrds && name !== namespace) continue;
     if (!createdNamespaces.includes(name)) {
@@ -168,6 +166,29 @@ async function deleteNamespaces(
     }
     onStep(`deleting Namespace ${name}`);
     await deleteNamed(client, { apiVersion, kind, name }, signal);
+    deleted.push(name);
+  }
+  await untilGone(client, deleted, options);
+}
+
+/** Until then, another installation could not create its objects. */
+async function untilGone(
+  client: KubeClient,
+  names: readonly string[],
+  { clock, timeoutMs, signal, onStep, onNote }: RemoveOptions,
+): Promise<void> {
+  const deadline = clock.now() + timeoutMs;
+  for (let last = ''; ; await sleep(clock, POLL_MS, signal)) {
+    const { items } = await client.list(NAMESPACES, { signal });
+    const left = items.map(({ metadata }) => metadata.name ?? '').filter((name) => names.includes(name));
+    if (left.length === 0) return;
+    const text = `namespaces that are still being deleted: ${left.join(', ')}`;
+    if (clock.now() > deadline) {
+      onNote(`${text}. Look at their conditions: kubectl get namespace ${left[0]} -o yaml`);
+      return;
+    }
+    if (text !== last) onStep(`waiting for ${text}`);
+    last = text;
   }
 }
 

@@ -13,8 +13,13 @@ describe('a template of the chart', () => {
     expect(parse(text)).toEqual({ a: { c: [1] }, n: 'here' });
   });
 
+  it('gets a value with a text after it', () => {
+    const text = render('a: {{ toJson (print .Values.a "#b") }}\n', { a: 'https://a.example/"x' });
+    expect(parse(text)).toEqual({ a: 'https://a.example/"x#b' });
+  });
+
   it('cannot be changed by the content of a value', () => {
-    const hostile = '"\nevil: true\n{{ toJson .Values.b }} # ';
+    const hostile = '"\nevil: true\n{{ toJson .Values.b }} {{ toJson (print .Values.b "x") }} # ';
     expect(parse(render('a: {{ toJson .Values.a }}\n', { a: hostile, b: 1 }))).toEqual({ a: hostile });
   });
 
@@ -29,6 +34,7 @@ describe('a template of the chart', () => {
   it.each([
     ['{{ .Values.a }}', 'only {{ toJson'],
     ['{{ toJson .Values.a | quote }}', 'only {{ toJson'],
+    ['{{ toJson (print .Values.a .Values.b) }}', 'only {{ toJson'],
     ['b: 1\n{{- if .Values.a }}\nc: 1\n{{- end }}\n', 'only {{ toJson'],
     ['{{- if .Values.a }}\nc: 1\n', 'the last line must be {{- end }}'],
     ['{{ toJson .Values.missing }}', '.Values.missing is not a value of the chart'],

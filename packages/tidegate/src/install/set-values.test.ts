@@ -8,16 +8,26 @@ const set = (...settings: string[]) => withSettings(DEFINITIONS, DEFAULTS, setti
 
 describe('--set', () => {
   it('sets values with their types', () => {
-    const values = set('replicas.admission=3', 'image=1.0', 'affinity={}', 'allNamespaces=true');
+    const values = set('replicas.admission=3', 'image=1.0', 'affinity=null', 'allNamespaces=true');
     expect(valueAt(values, 'replicas.admission')).toBe(3);
     expect(valueAt(values, 'image')).toBe('1.0');
-    expect(valueAt(values, 'affinity')).toEqual({});
+    expect(valueAt(values, 'affinity')).toBeNull();
     expect(valueAt(values, 'allNamespaces')).toBe(true);
     expect(valueAt(values, 'replicas.apps')).toBe(1);
     expect(valueAt(DEFAULTS, 'replicas.admission')).toBe(2);
   });
 
+  it('merges a map with its default, as Helm does; null removes a part of it', () => {
+    const values = set('resources.apps={requests: {cpu: 1, memory: null}}');
+    expect(valueAt(values, 'resources.apps')).toEqual({
+      requests: { cpu: 1 },
+      limits: { memory: '512Mi' },
+    });
+    expect(valueAt(set('nodeSelector={a: b}'), 'nodeSelector')).toEqual({ a: 'b' });
+  });
+
   it.each([
+    ['affinity={}', 'value affinity: an empty map changes nothing'],
     ['replicas', 'there is no such value; values: replicas.admission, replicas.pools'],
     ['image', 'use PATH=VALUE'],
     ['replicas.admission=many', 'value replicas.admission: "many" is not valid: use a whole number'],

@@ -23,7 +23,7 @@ export function valueAt(values: Values, path: string): unknown {
 
 /**
  * Applies settings of the form `path=value` to a copy of the values. The value is YAML, so that `true`, `3` and `{a: b}`
- * have their types. Throws an InstallError that names the setting and what to write.
+ * have their types. Maps are merged with their default, because Helm does so and the chart has the same values. Throws an InstallError that names the setting and what to write.
  */
 export function withSettings(
   definitions: readonly ValueDefinition[],
@@ -38,7 +38,7 @@ export function withSettings(
     const path = setting.slice(0, equals);
     const definition = definitions.find((each) => each.path === path);
     if (definition === undefined) throw new InstallError(`--set ${path}: ${unknownValue(definitions, path)}`);
-    setAt(values, path.split('.'), parsed(definition, setting.slice(equals + 1)));
+    setAt(values, path.split('.'), merged(definition, parsed(definition, setting.slice(equals + 1))));
   }
   checkValues(definitions, values);
   return values;
@@ -85,6 +85,26 @@ function parsed({ type, path }: ValueDefinition, text: string): unknown {
   }
 }
 
+function merged({ path, default: fallback }: ValueDefinition, value: unknown): unknown {
+  if (!isJsonMap(fallback) || !isJsonMap(value)) return value;
+  if (Object.keys(value).length === 0 && Object.keys(fallback).length > 0)
+    throw new InstallError(
+      `value ${path}: an empty map changes nothing, because maps are merged with the default; use null for none`,
+    );
+  return mergedMaps(fallback, value);
+}
+
+/** Null removes a field. */
+function mergedMaps(base: JsonMap, changes: JsonMap): JsonMap {
+  const result = structuredClone(base);
+  for (const [name, value] of Object.entries(changes)) {
+    const old = result[name];
+    if (value === null) delete result[name];
+    else result[name] = isJsonMap(old) && isJsonMap(value) ? mergedMaps(old, value) : value;
+  }
+  return result;
+}
+
 function problemOf(definition: ValueDefinition, value: unknown): string | undefined {
   const { type, pattern, choices, minimum } = definition;
   if (!isOfType(type, value)) return `${JSON.stringify(value)} is not valid: use ${ARTICLES[type]}`;
@@ -100,7 +120,7 @@ const ARTICLES = {
   boolean: 'true or false',
   integer: 'a whole number',
   array: 'a list',
-  object: 'a map',
+  object: 'a map, or null',
 };
 
 function isOfType(type: ValueDefinition['type'], value: unknown): boolean {
@@ -110,7 +130,7 @@ function isOfType(type: ValueDefinition['type'], value: unknown): boolean {
     case 'array':
       return Array.isArray(value);
     case 'object':
-      return isJsonMap(value);
+      return value === null || isJsonMap(value);
     default:
       return typeof value === type;
   }

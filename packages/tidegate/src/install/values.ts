@@ -15,7 +15,7 @@ export interface ValueDefinition {
   readonly minimum?: number;
 }
 
-/** Each part takes 70 MB in an empty cluster (Node itself takes 45). A limit leaves room for the caches of a large cluster. */
+/** Measured in containers (docs/guides/install.md#resources). A limit leaves room for the caches of a large cluster. */
 const part = (name: string, replicas: number, memory: string): ValueDefinition[] => [
   {
     path: `replicas.${name}`,
@@ -56,6 +56,56 @@ const leavesAfter = (seconds: number): object[] =>
     tolerationSeconds: seconds,
   }));
 
+/** Routers on OpenStack Octavia. Only the part `routers` gets them. */
+const octavia = (): ValueDefinition[] => [
+  {
+    path: 'octavia.cluster',
+    type: 'string',
+    pattern: '^([a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?)?$',
+    default: '',
+    description:
+      'Name of this cluster, which must be unique in the OpenStack project. Empty: no router is on Octavia.',
+  },
+  {
+    path: 'octavia.secret',
+    type: 'string',
+    pattern: '^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$',
+    default: 'tidegate-openstack',
+    description:
+      'Secret with clouds.yaml, in the namespace of the manager. Its keys are files in /etc/openstack, for example also ca.crt and kuryr.conf. Restart the part routers after a change.',
+  },
+  {
+    path: 'octavia.cloud',
+    type: 'string',
+    pattern: '^.+$',
+    default: 'openstack',
+    description: 'Name of the cloud in clouds.yaml (OS_CLOUD).',
+  },
+  {
+    path: 'octavia.kuryrConf',
+    type: 'string',
+    pattern: '^(/.+)?$',
+    default: '',
+    description:
+      'Path of a kuryr.conf with defaults for subnets, for example /etc/openstack/kuryr.conf. Empty: none.',
+  },
+  {
+    path: 'octavia.certificates',
+    type: 'string',
+    pattern: '^(/.+)?$',
+    default: '',
+    description:
+      "Directory of Octavia's local certificate manager in the pod, for example /var/lib/octavia. Empty: classes need Barbican for HTTPS.",
+  },
+  {
+    path: 'octavia.certificatesVolume',
+    type: 'object',
+    default: { name: 'octavia', emptyDir: {} },
+    description:
+      'Volume with that directory, mounted at /var/lib/octavia. Its name must be octavia, for example {name: octavia, nfs: {server: 192.0.2.9, path: /certs}}.',
+  },
+];
+
 /** `version` is the version of the program, which selects the image. */
 export const valueDefinitions = (version: string): readonly ValueDefinition[] => [
   {
@@ -88,7 +138,7 @@ export const valueDefinitions = (version: string): readonly ValueDefinition[] =>
     type: 'object',
     default: NOT_IN_POOL,
     description:
-      'Affinity of the manager. By default it does not run on nodes of pools; {} allows all nodes, for clusters whose nodes are all in pools.',
+      'Affinity of the manager. By default it does not run on nodes of pools; null allows all nodes, for clusters whose nodes are all in pools.',
   },
   { path: 'nodeSelector', type: 'object', default: {}, description: 'Node selector of the manager.' },
   {
@@ -157,6 +207,7 @@ export const valueDefinitions = (version: string): readonly ValueDefinition[] =>
     description:
       'Image of routers that run ingress-nginx. Empty: no router does, and no account exists that may read all Secrets.',
   },
+  ...octavia(),
   {
     path: 'networkPolicy.enabled',
     type: 'boolean',
@@ -177,6 +228,13 @@ export const valueDefinitions = (version: string): readonly ValueDefinition[] =>
     description: 'Peers that may read the metrics of the manager.',
   },
   {
+    path: 'networkPolicy.routersEgress',
+    type: 'array',
+    default: [],
+    description:
+      'Egress rules of the part routers, as in a NetworkPolicy: to the API servers, DNS, and for Octavia the endpoints of the cloud, for example [{to: [{ipBlock: {cidr: 192.0.2.0/24}}]}]. Empty: not limited.',
+  },
+  {
     path: 'monitoring.enabled',
     type: 'boolean',
     default: false,
@@ -188,5 +246,13 @@ export const valueDefinitions = (version: string): readonly ValueDefinition[] =>
     type: 'object',
     default: {},
     description: 'Labels of the monitors and rules, by which Prometheus selects them.',
+  },
+  {
+    path: 'monitoring.runbookUrl',
+    type: 'string',
+    pattern: '^(https?://[^\\s#]+|docs/guides/alerts[.]md)$',
+    default: 'docs/guides/alerts.md',
+    description:
+      'Address of the page docs/guides/alerts.md, for the links in alerts. The default is its path in the repository and in the package. Set it to the URL where your team reads the page, for example in your wiki.',
   },
 ];

@@ -9,9 +9,10 @@
  *   of routers and front doors, the leader of `apps` that of applications.
  *
  * Walk: a start. manager.ts waits for the namespaces and the CRDs (install.ts), then for the informer caches. It starts
- * the webhook server and registers it, and reports ready. Then it waits for the lease of each other part and runs its
+ * the webhook server and registers it (admission.ts), and reports ready. Then it waits for the lease of each other part and runs its
  * controllers.
  * A shutdown follows the reverse order.
  */
-export { type ManagerOptions, runManager } from './manager.ts';
+export { runManager } from './manager.ts';
 export { PARTS, type Part } from './names.ts';
+export type { ManagerOptions } from './options.ts';

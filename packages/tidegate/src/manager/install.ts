@@ -1,15 +1,18 @@
 /** Creates the objects that the manager requires in the cluster: its namespaces and the CRDs. */
 
+import { setMaxListeners } from 'node:events';
 import {
   Applier,
   type Clock,
   isAlreadyExists,
   isNotFound,
+  isUnknownField,
   type KubeClient,
   type KubeObject,
   NAMESPACES,
   type Resource,
   sleep,
+  withoutField,
 } from '@tidegate/kube';
 import { customResourceDefinitions } from '../api/index.ts';
 import { MANAGER, OWN_NAMESPACES } from './names.ts';
@@ -45,10 +48,16 @@ export async function installDefinitions(
   signal: AbortSignal,
 ): Promise<void> {
   const applier = new Applier(client, MANAGER);
+  // Every request adds a listener, which would exceed the default limit.
+  setMaxListeners(0, signal);
   await Promise.all(
     customResourceDefinitions().map(async (definition) => {
       const { name = '' } = definition.metadata;
-      let installed = await applier.apply<KubeObject>(definition, { resource: DEFINITIONS, signal });
+      const options = { resource: DEFINITIONS, signal };
+      let installed = await applier.apply<KubeObject>(definition, options).catch((error: unknown) => {
+        if (!isUnknownField(error, VALIDATIONS)) throw error;
+        return applier.apply<KubeObject>(withoutField(definition, VALIDATIONS), options);
+      });
       while (!isEstablished(installed)) {
         await sleep(clock, POLL_INTERVAL_MS, signal);
         installed = await client.get(DEFINITIONS, { name }, { signal });
@@ -56,6 +65,9 @@ export async function installDefinitions(
     }),
   );
 }
+
+/** API servers before Kubernetes 1.25 do not have them. The webhook applies the same rules. */
+const VALIDATIONS = 'x-kubernetes-validations';
 
 function isEstablished({ status }: KubeObject): boolean {
   const { conditions } = (status ?? {}) as { conditions?: { type: string; status: string }[] | null };

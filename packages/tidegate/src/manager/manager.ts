@@ -3,114 +3,77 @@ import {
   type Clock,
   childController,
   EventRecorder,
-  INGRESS_CLASSES,
   Informers,
-  isNotFound,
-  type KubeClient,
   type KubeObject,
-  LEASES,
   LeaderElector,
+  LeadershipLostError,
   type Logger,
-  type Metrics,
-  NODES,
   orAborted,
   systemClock,
 } from '@tidegate/kube';
 import { HealthServer } from '@tidegate/serving';
-import {
-  accessReviews,
-  admissionRules,
-  type ClientAuthentication,
-  type Endpoint,
-  ingressSources,
-  runWebhook,
-} from '../admission/index.ts';
-import {
-  EDGE_APPLICATION_NAMESPACE_LABEL,
-  EDGE_APPLICATIONS,
-  INGRESS_FIELD_MANAGER,
-  NODE_GROUPS,
-  NODE_POOLS,
-  YURT_INGRESSES,
-} from '../api/index.ts';
+import { EDGE_APPLICATION_NAMESPACE_LABEL, INGRESS_FIELD_MANAGER } from '../api/index.ts';
 import { approvalController } from '../approval/index.ts';
 import { applicationController, followTargetLabels } from '../apps/index.ts';
-import { type RouterPolicy, type RouterPorts, runIngressControllers } from '../ingress/index.ts';
-import {
-  followMembership,
-  type Membership,
-  type PoolsContext,
-  poolControllers,
-  type ReachabilitySources,
-} from '../pools/index.ts';
+import { runIngressControllers, servedDisruptionBudgets } from '../ingress/index.ts';
+import { followMembership, type PoolsContext, poolControllers } from '../pools/index.ts';
+import { yurtAppControllers } from '../yurtapps/index.ts';
 import { yurtIngressControllers } from '../yurtingress/index.ts';
+import { serveAdmission } from './admission.ts';
 import { ensureNamespaces, installDefinitions } from './install.ts';
-import { MANAGER, LEASES as PART_LEASES, PARTS, type Part, WEBHOOK_SECRET } from './names.ts';
+import { MANAGER, LEASES as PART_LEASES, PARTS, type Part } from './names.ts';
+import type { ManagerOptions } from './options.ts';
 import { untilAccepted } from './until-accepted.ts';
-
-export interface ManagerOptions {
-  client: KubeClient;
-  /** What this manager runs. Default: everything. */
-  parts?: readonly Part[];
-  /** Must be unique among the managers of a cluster, for example the name of the pod. */
-  identity: string;
-  /**
-   * `endpoint`: how API servers reach the webhook, if not at host and port. `clients`: which clients may send reviews, if
-   * not every client that can connect.
-   */
-  webhook: { host: string; port: number; endpoint?: Endpoint; clients?: ClientAuthentication };
-  health: { host: string; port: number };
-  /** Addresses that hubs listen on in addition to the addresses of their node. */
-  hubAddresses: readonly string[];
-  /** Whether a node may choose its pool when it registers. Default: `allow`. */
-  registration?: 'allow' | 'refuse';
-  /** Comma-separated addresses and ranges that serving certificates of all nodes may contain. */
-  nodeAddresses?: string;
-  /** The default image of routers. */
-  routerImage: string;
-  /** What else may run as a router, and where. */
-  routerPolicy?: RouterPolicy;
-  /** The ports of routers in their pods, if not the usual ones. */
-  routerPorts?: RouterPorts;
-  /** If false, the manager acts as the leader immediately. Use only if a single manager runs. */
-  leaderElection: boolean;
-  /**
-   * Whether to install the CRDs and the webhook configurations. If false, the manager waits for the CRDs, and writes only
-   * the CA bundle and the conditions of the webhooks.
-   */
-  installDefinitions: boolean;
-  log: Logger;
-  metrics: Metrics;
-  clock?: Clock;
-  signal: AbortSignal;
-  /** Called once, when admission is served. Leadership is not required for that. */
-  onReady?: (addresses: { healthPort: number }) => void;
-}
+import { Waiting } from './waiting.ts';
 
 /** Runs until the signal is aborted and all parts have stopped. Rejects on a fatal error; the caller should restart it. */
 export async function runManager(options: ManagerOptions): Promise<void> {
   const { client, clock = systemClock, signal, metrics, log } = options;
   const health: Health = { reasons: ['the manager is starting'] };
+  const waiting = new Waiting(client.config.server, { clock, log });
   const server = await HealthServer.listen({
     ...options.health,
-    reasons: () => health.reasons,
+    reasons: () => (health.reasons.length === 0 ? [] : [...health.reasons, ...waiting.reasons()]),
     metrics: () => metrics.scrape(),
     log,
   });
   try {
-    const retry = { clock, log, signal };
-    await untilAccepted(
-      'create the namespaces of the manager',
-      () => ensureNamespaces(client, signal),
-      retry,
-    );
+    const ask = (what: string, task: () => Promise<void>): Promise<void> => {
+      let trouble: unknown;
+      const onFailure = (error: unknown): void => {
+        trouble = error;
+      };
+      const accepted = untilAccepted(what, task, { clock, log, signal, onFailure, waitsForPermission: true });
+      return waiting.during(what, accepted, () => trouble);
+    };
+    await ask('create the namespaces of the manager', () => ensureNamespaces(client, signal));
     if (options.installDefinitions)
-      await untilAccepted('install the CRDs', () => installDefinitions(client, clock, signal), retry);
-    await work({ ...options, clock }, health, () => options.onReady?.({ healthPort: server.port }));
+      await ask('install the CRDs', () => installDefinitions(client, clock, signal));
+    let isFirst = true;
+    const onReady = (): void => {
+      if (isFirst) options.onReady?.({ healthPort: server.port });
+      isFirst = false;
+    };
+    await untilNoLeaseIsLost(() => work({ ...options, clock }, health, waiting, onReady), log);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     await server.close();
+  }
+}
+
+/**
+ * Runs the manager, and runs it again if it has lost a lease, for example because the API server was busy for ten seconds. That
+ * is safe: the elector reports it when all controllers have stopped, and they start with new caches when the lease is acquired.
+ */
+async function untilNoLeaseIsLost(run: () => Promise<void>, log: Logger): Promise<void> {
+  for (;;) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof LeadershipLostError)) throw error;
+      log.warn({ err: error }, 'a lease is lost; the controllers have stopped, and start again');
+    }
   }
 }
 
@@ -123,6 +86,7 @@ interface Health {
 async function work(
   options: ManagerOptions & { clock: Clock },
   health: Health,
+  waiting: Waiting,
   onReady: () => void,
 ): Promise<void> {
   const { client, clock, signal, log, metrics } = options;
@@ -133,16 +97,18 @@ async function work(
   setMaxListeners(0, caches.signal);
   const following = informers.run(caches.signal);
   try {
-    await orAborted(synced, signal);
+    const trouble = (): unknown => informers.unsynced().find((each) => each.trouble !== undefined)?.trouble;
+    await waiting.during('list nodes and pools', orAborted(synced, signal), trouble);
     const context = { client, informers, membership, recorder, metrics, log, clock };
     const isReady = (): void => {
       health.reasons = [];
       onReady();
     };
     // Report not ready first, so that the Service sends no more requests to this manager.
-    signal.addEventListener('abort', () => {
+    const onAbort = (): void => {
       health.reasons = ['the manager is shutting down'];
-    });
+    };
+    signal.addEventListener('abort', onAbort, { signal: caches.signal });
     const { parts = PARTS } = options;
     if (parts.includes('admission')) health.reasons = ['the admission webhook is not ready yet'];
     else isReady();
@@ -160,107 +126,6 @@ async function work(
     await following;
     await recorder.close();
   }
-}
-
-interface AdmissionContext extends Pick<PoolsContext, 'membership' | 'informers'> {
-  targets: ReturnType<typeof followTargetLabels>;
-}
-
-async function serveAdmission(
-  options: ManagerOptions,
-  { membership, informers, targets }: AdmissionContext,
-  onReady: () => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const { client, clock = systemClock, webhook, registration = 'allow', log, metrics } = options;
-  const ingresses = ingressSources({ client, informers, clock });
-  const yurtIngresses = informers.for(YURT_INGRESSES);
-  await orAborted(Promise.all([ingresses.synced, yurtIngresses.synced, targets.synced]), signal);
-  await runWebhook(
-    {
-      client,
-      ...webhook,
-      rules: admissionRules({
-        membership,
-        targetLabels: targets.targetLabels,
-        permissions: { access: accessReviews(client, clock), discovery: client.discovery },
-        ingresses,
-        yurtIngresses: yurtIngresses.cache,
-        reachability: reachabilityOf(client, informers),
-        registration,
-        now: () => clock.now(),
-      }),
-      onChange: (changed) => onConditionChange(informers, membership, targets, changed),
-      secret: WEBHOOK_SECRET,
-      installs: options.installDefinitions,
-      onProblems: reportingProblems(metrics, log),
-      fieldManager: MANAGER,
-      clock,
-      log,
-      onReady,
-    },
-    signal,
-  );
-}
-
-/** Reports what is wrong in the webhook configurations: in the log when it changes, and as a number in the metrics. */
-function reportingProblems(metrics: Metrics, log: Logger): (problems: readonly string[]) => void {
-  const count = metrics.gauge('tidegate_webhook_configuration_problems', {
-    help: 'Differences between the webhook configurations in the cluster and those that this version of the manager expects.',
-  });
-  let reported = '';
-  return (problems) => {
-    count.set({}, problems.length);
-    const text = problems.join('; ');
-    if (text === reported) return;
-    reported = text;
-    if (problems.length > 0) log.warn({ problems }, 'the webhook configurations are not as expected');
-    else log.info({}, 'the webhook configurations are as expected');
-  };
-}
-
-/**
- * The webhook is called only for Ingresses of classes that Tidegate serves, and for nodes that change a label in the
- * selector of a pool or an application. Both change with every status, their selectors do not.
- */
-function onConditionChange(
-  informers: Informers,
-  membership: Membership,
-  { targetLabels }: AdmissionContext['targets'],
-  changed: () => void,
-): () => void {
-  const whenOther = (keys: () => Iterable<string>) => {
-    let before = '';
-    const look = (): void => {
-      const now = [...keys()].toSorted().join(' ');
-      if (now !== before) changed();
-      before = now;
-    };
-    return { onAdd: look, onUpdate: look, onDelete: look };
-  };
-  const onPools = whenOther(() => membership.selectorKeys());
-  const stops = [
-    informers.for(INGRESS_CLASSES).addHandler({ onAdd: changed, onDelete: changed }),
-    informers.for(NODE_POOLS).addHandler(onPools),
-    informers.for(NODE_GROUPS).addHandler(onPools),
-    informers.for(EDGE_APPLICATIONS).addHandler(whenOther(() => targetLabels.keys())),
-  ];
-  return () => {
-    for (const stop of stops) stop();
-  };
-}
-
-const reachabilityOf = (
-  client: KubeClient,
-  informers: Informers,
-): Omit<ReachabilitySources, 'membership'> => ({
-  nodes: informers.for(NODES).cache,
-  nodeNow: (name) => client.get(NODES, { name }).catch(undefinedIfNotFound),
-  leaseOf: (name) => client.get(LEASES, { namespace: 'kube-node-lease', name }).catch(undefinedIfNotFound),
-});
-
-function undefinedIfNotFound(error: unknown): undefined {
-  if (!isNotFound(error)) throw error;
 }
 
 /** Runs the controllers of one part while this manager is its leader. */
@@ -298,9 +163,27 @@ const CONTROLLERS: Readonly<Record<Exclude<Part, 'admission'>, RunControllers>> 
         (controller) => controller.run(signal),
       ),
     ),
-  apps: (_, context, signal) => applicationController(context).run(signal),
-  routers: ({ routerImage, routerPolicy, routerPorts }, context, signal) => {
-    const all = { ...context, routerImage, routerPolicy, routerPorts };
+  apps: (_, context, signal) =>
+    Promise.all(
+      [applicationController(context), ...yurtAppControllers(context)].map((controller) =>
+        controller.run(signal),
+      ),
+    ),
+  routers: async ({ routerImage, routerPolicy, routerPorts, provisioners }, context, signal) => {
+    const { client, clock, log } = context;
+    const disruptionBudgets = await untilAccepted(
+      'report its API versions',
+      () => servedDisruptionBudgets(client),
+      { clock, log, signal },
+    );
+    const all = {
+      ...context,
+      routerImage,
+      routerPolicy,
+      routerPorts,
+      disruptionBudgets,
+      ...(provisioners && { provisioners }),
+    };
     return Promise.all([
       ...yurtIngressControllers(all).map((controller) => controller.run(signal)),
       runIngressControllers(all, signal),
@@ -319,8 +202,10 @@ async function untilOneEnds(
   const running = parts.map((part) => part(controller.signal).finally(() => controller.abort()));
   const outcomes = await Promise.allSettled(running);
   release();
-  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
+  const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  // After a lost lease, the manager goes on. Any other error is fatal, so it counts first.
+  const fatal = reasons.find((reason) => !(reason instanceof LeadershipLostError));
+  if (reasons.length > 0) throw fatal ?? reasons[0];
 }
 
 /**

@@ -1,4 +1,4 @@
-import { ApiStatusError, ConnectionError } from '@tidegate/kube';
+import { ApiStatusError, ConnectionError, DeadlineError } from '@tidegate/kube';
 import { VirtualClock } from '@tidegate/kube/testing';
 import { expect, it } from 'vitest';
 import { linesLogger } from '../../../../test/support/lines-logger.ts';
@@ -36,14 +36,19 @@ it('repeats what the API server refuses, logs the reason once, and resolves when
 
 it('repeats what did not reach the API server', async () => {
   const clock = new VirtualClock();
-  let attempts = 0;
+  const outcomes = [
+    new ConnectionError('GET /api', new Error('connect ECONNREFUSED')),
+    new DeadlineError('GET /api', 32_000),
+    refused(401),
+  ];
   const task = async (): Promise<string> => {
-    if (attempts++ === 0) throw new ConnectionError('GET /api', new Error('connect ECONNREFUSED'));
+    const error = outcomes.shift();
+    if (error !== undefined) throw error;
     return 'accepted';
   };
   const { signal } = new AbortController();
   const result = untilAccepted('install the CRDs', task, { clock, log: linesLogger(), signal });
-  await clock.advance(2_000);
+  for (let i = 0; i < 3; i++) await clock.advance(2_000);
   expect(await result).toBe('accepted');
 });
 

@@ -1,4 +1,13 @@
-import { type Clock, ConnectionError, isServerUnavailable, type Logger, sleep } from '@tidegate/kube';
+import {
+  type Clock,
+  ConnectionError,
+  DeadlineError,
+  isForbidden,
+  isServerUnavailable,
+  isUnauthorized,
+  type Logger,
+  sleep,
+} from '@tidegate/kube';
 
 const RETRY_MS = 2_000;
 
@@ -9,15 +18,29 @@ const RETRY_MS = 2_000;
 export async function untilAccepted<T>(
   what: string,
   task: () => Promise<T>,
-  { clock, log, signal }: { clock: Clock; log: Logger; signal: AbortSignal },
+  {
+    clock,
+    log,
+    signal,
+    onFailure,
+    waitsForPermission = false,
+  }: {
+    clock: Clock;
+    log: Logger;
+    signal: AbortSignal;
+    onFailure?: (error: unknown) => void;
+    /** Whether to go on when the API server refuses permission, until an administrator grants it. */
+    waitsForPermission?: boolean;
+  },
 ): Promise<T> {
   let reported: string | undefined;
   for (;;) {
     try {
       return await task();
     } catch (error) {
-      const passes = isServerUnavailable(error) || error instanceof ConnectionError;
-      if (!passes || signal.aborted) throw error;
+      const isWaited = passes(error) || (waitsForPermission && isForbidden(error));
+      if (!isWaited || signal.aborted) throw error;
+      onFailure?.(error);
       const { message } = error as Error;
       if (message !== reported) log.warn({ err: error }, `the API server cannot ${what} now; retrying`);
       reported = message;
@@ -25,3 +48,13 @@ export async function untilAccepted<T>(
     await sleep(clock, RETRY_MS, signal);
   }
 }
+
+/**
+ * A disconnected hub answers 503, or 401 for a token that it cannot verify now. Without a hub, packets to the API server are lost,
+ * and the request ends with its deadline.
+ */
+const passes = (error: unknown): boolean =>
+  isServerUnavailable(error) ||
+  isUnauthorized(error) ||
+  error instanceof ConnectionError ||
+  error instanceof DeadlineError;

@@ -56,6 +56,11 @@ export class Children {
     throw new SupervisorError(`${name} does not run; it is ${child?.status.state ?? 'not started yet'}`);
   }
 
+  /** Kills those of the processes that run. They are restarted. */
+  crashIfRunning(...names: string[]): void {
+    for (const name of names) this.#children.get(name)?.crash();
+  }
+
   /** From now on, processes that exit are not restarted. Call it before they are stopped one after the other. */
   retire(): void {
     this.#retired = true;

@@ -14,6 +14,8 @@ export interface ProgramOptions {
   logLevel: string;
   /** Containers run their own commands. Not kept in the state: the user allows it for each run. */
   runCommands?: boolean;
+  /** More arguments of the manager. Not kept in the state: they name files and a cloud of the user. */
+  managerArguments?: readonly string[];
   /** How long a node stays Ready after its last heartbeat. */
   nodeGraceMs: number;
 }
@@ -63,7 +65,8 @@ export function controllersSpec(options: ProgramOptions): ChildSpec {
 }
 
 /** Leader election is off: this is the only manager, and after a kill it must not wait for its old lease to expire. */
-export function managerSpec({ program, state, cluster, logLevel }: ProgramOptions): ChildSpec {
+export function managerSpec(options: ProgramOptions): ChildSpec {
+  const { program, state, cluster, logLevel, managerArguments = [] } = options;
   return {
     name: 'manager',
     command: [
@@ -78,6 +81,7 @@ export function managerSpec({ program, state, cluster, logLevel }: ProgramOption
       ...['--router-https-port', String(cluster.ports.routerHttps)],
       ...['--router-admin-port', String(cluster.ports.routerAdmin)],
       ...['--log-level', logLevel],
+      ...managerArguments,
     ],
     log: join(state.logs, 'manager.log'),
     stopMs: 10_000,
@@ -103,6 +107,7 @@ export function hubSpec(
       ...['--http-port', String(cluster.ports.hubHttp)],
       ...['--https-port', String(cluster.ports.hubHttps)],
       ...['--admin-port', String(cluster.ports.hubAdmin)],
+      ...['--group-port', String(cluster.ports.hubGroup)],
       ...['--state', state.hub(node.name)],
       ...['--socket', state.hubSocket(node.number)],
       ...['--log-level', logLevel],

@@ -18,6 +18,7 @@ export type ControlRequest =
   | { command: 'status' }
   | { command: 'stop' }
   | { command: 'cut' | 'mend'; targets: string[]; all: boolean }
+  | { command: 'reboot'; targets: string[] }
   | { command: 'kill'; component: Component; names: string[] };
 
 /** Carries out a request of another `tidegate` command. Progress lines are shown to the user while it runs. */

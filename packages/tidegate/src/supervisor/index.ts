@@ -11,7 +11,7 @@
  *   - hints that users can copy: `caller.ts`;
  *   - routers, which run in pods: `router-pods.ts`, `router-watch.ts` (crashes), `routers.ts`, `router-identity.ts`;
  *   - the links between the API server and the nodes: `links.ts` and `relay.ts`, chosen by `targets.ts`;
- *   - what nodes need to join: `credentials.ts`, `proxy-token.ts`, `serving-approver.ts`, `install.ts`;
+ *   - what nodes need to join: `credentials.ts`, `proxy-token.ts`, `serving-approver.ts`, `install.ts`, repeated by `retry.ts`;
  *   - what `tidegate status` reports: `report.ts` with `node-reports.ts`, `pools.ts`, `routes.ts`, `front-doors.ts`;
  *   - what `tidegate up` waits for: `readiness.ts` with `node-watch.ts`, `open-doors.ts` and `not-ready.ts`.
  *

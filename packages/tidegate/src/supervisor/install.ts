@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Applier, type KubeClient, type KubeObject } from '@tidegate/kube';
 import { parseAllDocuments } from 'yaml';
+import { untilAccepted } from './retry.ts';
 
 /** The service account of the NodePort proxy, named as in other clusters. */
 export const PROXY_ACCOUNT = { namespace: 'kube-system', name: 'kube-proxy' };
@@ -22,9 +23,14 @@ export async function installRbac(
   client: KubeClient,
   hubManifests: string,
   signal: AbortSignal,
+  report: (line: string) => void = () => {},
 ): Promise<void> {
   const documents = parseAllDocuments(await readFile(hubManifests, 'utf8'));
   const applier = new Applier(client, 'tidegate-supervisor');
   for (const object of [...documents.map((document) => document.toJS() as KubeObject), ...PROXY_OBJECTS])
-    await applier.apply(object, { signal });
+    await untilAccepted(() => applier.apply(object, { signal }), {
+      what: `create ${object.kind} ${object.metadata.name}`,
+      report,
+      signal,
+    });
 }

@@ -91,9 +91,14 @@ describe('a front door that is not ready', () => {
   it('has what a request to it got if its router answers', () => {
     const ready = { type: 'Ready', status: 'True' as const, reason: '', message: '', lastTransitionTime: '' };
     const seen = { pods: [pod({})], routers: [router({ conditions: [ready] })] };
-    const why = (status: number) => doorNotReady('paris', seen, { status, host: 'shop.example.com' }).why;
+    const why = (status: number) =>
+      doorNotReady('paris', seen, { failure: { status, host: 'shop.example.com' } }).why;
     expect(why(503)).toBe('it answers 503 for shop.example.com: no endpoint is ready');
     expect(why(502)).toBe('it answers 502 for shop.example.com');
+    const silent = ['http://127.64.0.2:30080', 'http://127.64.0.3:30080'];
+    expect(doorNotReady('paris', seen, { silent }).why).toBe(
+      'it does not answer requests yet at http://127.64.0.2:30080, http://127.64.0.3:30080',
+    );
   });
 
   it('has a pod that was restarted and is not ready yet', () => {

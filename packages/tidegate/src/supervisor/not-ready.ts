@@ -31,17 +31,17 @@ export function nodeNotReady(
 }
 
 /**
- * The state of its pods explains most failures; otherwise the condition of the L7Router does. `answer` is what its sample
- * request got, if the router answered it.
+ * The state of its pods explains most failures; otherwise the condition of the L7Router does. `failure` is the server error
+ * that its sample request got, `silent` are the URLs where the router does not answer.
  */
 export function doorNotReady(
   name: string,
   seen: { routers: readonly L7Router[]; pods: readonly Pod[] } | undefined,
-  answer?: { status: number; host: string },
+  { failure, silent = [] }: { failure?: { status: number; host: string }; silent?: readonly string[] } = {},
 ): NotReady {
   const at = { what: `front door ${name}`, logs: `router ${name}` };
   if (seen === undefined) return { ...at, why: 'the API server does not respond', logs: 'apiserver' };
-  const problem = podsOf(name, seen.pods).map(podProblem).find(Boolean);
+  const problem = podsOf({ name }, seen.pods).map(podProblem).find(Boolean);
   if (problem !== undefined) return { ...at, why: problem };
   const router = seen.routers.find(({ metadata }) => metadata.name === name);
   if (router === undefined) return { ...at, why: 'its L7Router does not exist yet', logs: 'manager' };
@@ -49,7 +49,7 @@ export function doorNotReady(
   if (ready?.status === 'True') {
     // Most often the application behind it does not run, for example because another program has its port.
     const behind = seen.pods.map(podProblem).find(Boolean);
-    const what = answer === undefined ? 'it does not answer requests yet' : failureText(answer);
+    const what = failure === undefined ? silenceText(silent) : failureText(failure);
     return { ...at, why: `${what}${behind === undefined ? '' : ` (${behind})`}` };
   }
   return {
@@ -81,6 +81,11 @@ function stateText(state: ContainerState, hasEnded: boolean): string | undefined
   if (state?.terminated !== undefined) return 'has exited';
   return hasEnded ? 'has been restarted and is not ready yet' : undefined;
 }
+
+const silenceText = (urls: readonly string[]): string =>
+  urls.length === 0
+    ? 'it does not answer requests yet'
+    : `it does not answer requests yet at ${urls.join(', ')}`;
 
 /** A router answers 503 while no endpoint is ready, and 502 while none accepts a connection. */
 export const failureText = ({ status, host }: { status: number; host: string }): string =>

@@ -94,13 +94,18 @@ async function untilOpen(
   }
 }
 
-/** Its own router answers, and its sample request gets a response other than a server error. */
-async function isOpen(door: FrontDoor): Promise<boolean> {
-  const target = sampleRequest(door);
-  if (target === undefined) return false;
-  if ((await whoAnswers(target.url, door.identity)).from !== 'router') return false;
+/** Its own router answers at every URL, and its sample request gets a response other than a server error. */
+export async function isOpen(door: FrontDoor): Promise<boolean> {
+  if (sampleRequest(door) === undefined) return false;
+  if ((await silentUrls(door)).length > 0) return false;
   const answer = await sampleAnswer(door);
   return answer !== undefined && answer.status < 500;
+}
+
+/** The URLs where its own router does not answer. Node ports open one node after the other. */
+async function silentUrls({ urls, identity }: FrontDoor): Promise<string[]> {
+  const answers = await Promise.all(urls.map((url) => whoAnswers(url, identity)));
+  return answers.filter(({ from }) => from !== 'router').map(({ url }) => url);
 }
 
 /** Why a front door is not open. */
@@ -108,7 +113,10 @@ async function explainDoor(client: KubeClient, name: string): Promise<NotReady> 
   const seen = await readObjects(client);
   const door = seen && doorsOf(seen).find((each) => each.name === name);
   const answer = door && (await sampleAnswer(door));
-  return doorNotReady(name, seen, answer !== undefined && answer.status >= 500 ? answer : undefined);
+  return doorNotReady(name, seen, {
+    ...(answer !== undefined && answer.status >= 500 && { failure: answer }),
+    silent: door === undefined ? [] : await silentUrls(door),
+  });
 }
 
 /** The front doors with a sample request, which users are shown, that does not get a proper response. */

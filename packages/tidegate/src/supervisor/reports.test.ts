@@ -105,6 +105,13 @@ describe('front doors', () => {
     ]);
   });
 
+  test('on a load balancer elsewhere have an address, but are not queried', () => {
+    const routers = [router('cloud', { driver: 'octavia' }, { addresses: [{ ip: '2001:db8::1' }] })];
+    const [door] = frontDoors(routers, routeReports([ingress('cloud', 'www.example')], routers));
+    expect(door).toMatchObject({ urls: ['http://[2001:db8::1]'], elsewhere: 'octavia' });
+    expect(sampleRequest(door!)).toBeUndefined();
+  });
+
   test("reads the data plane and the time of the last change from a router's metrics", () => {
     const text = [
       '# HELP tidegate_router_data_plane Always 1',

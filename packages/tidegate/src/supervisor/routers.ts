@@ -33,16 +33,21 @@ export interface SampleAnswer {
 
 /** Queries every pod of a front door. */
 const queryRouters = (
-  { name, identity }: Pick<FrontDoor, 'name' | 'identity'>,
+  door: Pick<FrontDoor, 'name' | 'identity' | 'sharedPods'>,
   pods: readonly Pod[],
-): Promise<RouterReport[]> => Promise.all(podsOf(name, pods).map((pod) => queryRouter(pod, identity)));
+): Promise<RouterReport[]> => Promise.all(podsOf(door, pods).map((pod) => queryRouter(pod, door)));
 
-export const podsOf = (router: string, pods: readonly Pod[]): Pod[] =>
-  pods.filter(({ metadata }) => metadata.labels?.[ROUTER_LABEL] === router);
+export const podsOf = (
+  { name, sharedPods }: Pick<FrontDoor, 'name' | 'sharedPods'>,
+  pods: readonly Pod[],
+): Pod[] => pods.filter(({ metadata }) => metadata.labels?.[ROUTER_LABEL] === (sharedPods?.label ?? name));
 
 /** Queries the HTTP port and the metrics of one pod; either may fail without affecting the other. */
-async function queryRouter(pod: Pod, identity: string | undefined): Promise<RouterReport> {
-  const [http, admin] = [urlOf(pod, 'http'), urlOf(pod, 'admin')];
+async function queryRouter(
+  pod: Pod,
+  { identity, sharedPods }: Pick<FrontDoor, 'identity' | 'sharedPods'>,
+): Promise<RouterReport> {
+  const [http, admin] = [urlOf(pod, 'http', sharedPods?.port), urlOf(pod, 'admin')];
   const [answer, metrics] = await Promise.all([
     http === undefined ? undefined : whoAnswers(http, identity),
     admin === undefined ? undefined : httpGet(`${admin}/metrics`),
@@ -55,9 +60,9 @@ async function queryRouter(pod: Pod, identity: string | undefined): Promise<Rout
   };
 }
 
-function urlOf({ spec, status }: Pod, portName: string): string | undefined {
+function urlOf({ spec, status }: Pod, portName: string, known?: number): string | undefined {
   const ports = spec?.containers.flatMap(({ ports = [] }) => ports) ?? [];
-  const port = ports.find(({ name }) => name === portName)?.containerPort;
+  const port = known ?? ports.find(({ name }) => name === portName)?.containerPort;
   return status?.podIP === undefined || port === undefined ? undefined : `http://${status.podIP}:${port}`;
 }
 
@@ -73,6 +78,7 @@ export function readMetrics(text: string): Pick<RouterReport, 'dataPlane' | 'las
 
 /** Queries the routers of a front door, and what answers at its URLs. */
 export async function queryFrontDoor(door: FrontDoor, pods: readonly Pod[]): Promise<FrontDoorReport> {
+  if (door.elsewhere !== undefined) return { ...door, routers: [], answers: [] };
   const [routers, answers, sample] = await Promise.all([
     queryRouters(door, pods),
     Promise.all(door.urls.map((url) => whoAnswers(url, door.identity))),

@@ -5,6 +5,7 @@ import { isAlreadyExists, type KubeClient, type KubeObject } from '@tidegate/kub
 import { parseAllDocuments } from 'yaml';
 import type { YurtIngress } from '../api/index.ts';
 import { choosePort, OFFSET } from './free-port.ts';
+import { untilAccepted } from './retry.ts';
 import { portsOf, withPorts } from './story-ports.ts';
 
 export interface StoryOptions {
@@ -22,18 +23,25 @@ export interface StoryOptions {
  * that have a front door.
  */
 export async function createStory(client: KubeClient, options: StoryOptions): Promise<string[]> {
-  const { directory, signal } = options;
+  const { directory, report, signal } = options;
   const story = await withFreePorts(await readStory(directory), options);
-  for (const object of story) {
-    const resource = await client.discovery.forObject(object);
-    const metadata = { ...(resource.namespaced && { namespace: 'default' }), ...object.metadata };
-    try {
-      await client.create(resource, { ...object, metadata }, { signal });
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-    }
-  }
+  for (const object of story)
+    await untilAccepted(() => create(client, object, signal), {
+      what: `create ${object.kind} ${object.metadata.name}`,
+      report,
+      signal,
+    });
   return story.flatMap((object) => (isYurtIngress(object) ? poolsOf(object) : []));
+}
+
+async function create(client: KubeClient, object: KubeObject, signal: AbortSignal): Promise<void> {
+  const resource = await client.discovery.forObject(object);
+  const metadata = { ...(resource.namespaced && { namespace: 'default' }), ...object.metadata };
+  try {
+    await client.create(resource, { ...object, metadata }, { signal });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
 }
 
 /** The objects with other ports for their pods, wherever another program has one of theirs. */

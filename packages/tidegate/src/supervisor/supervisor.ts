@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { failPower } from '@tidegate/envtest/node';
 import { KubeClient, loadConfig } from '@tidegate/kube';
 import type { ChildSpec } from './child.ts';
 import { Children } from './children.ts';
@@ -34,6 +35,7 @@ import { type PruneOptions, pruneLayout } from './prune.ts';
 import { readdressNodes } from './readdress.ts';
 import { type Awaited, untilReady } from './readiness.ts';
 import { type ClusterReport, memoryOf, type Reporter } from './report.ts';
+import { untilAccepted } from './retry.ts';
 import { crashRouter } from './router-pods.ts';
 import { RouterWatch } from './router-watch.ts';
 import { queryFrontDoor } from './routers.ts';
@@ -265,6 +267,14 @@ export class Supervisor {
     return processesOf(component, nodes).map((name) => `${name} (pid ${this.#children.crash(name)})`);
   }
 
+  /** Ends all processes of the nodes, as a power failure does. Agents and hubs are restarted. */
+  reboot(targets: readonly string[]): string[] {
+    const names = this.#nodesFor(targets).map(({ name }) => name);
+    for (const name of names)
+      failPower(this.#options.state.node(name), () => this.#children.crashIfRunning(name, hubOf(name)));
+    return names;
+  }
+
   /** Labels from the API take precedence over those of the layout, because users may have changed them. */
   #nodesFor(targets: readonly string[] | 'all'): NodeState[] {
     const { nodes } = this.#options.cluster;
@@ -298,7 +308,7 @@ export class Supervisor {
   /** Credentials come first, because a hub and an agent cannot start without them. */
   async #startNodes(client: KubeClient, pods: Promise<void>): Promise<void> {
     const { state, cluster, hubManifests } = this.#options;
-    await installRbac(client, hubManifests, this.stopping);
+    await installRbac(client, hubManifests, this.stopping, this.#reporter.note);
     this.#proxyToken = new ProxyToken(client, state.proxyToken, this.#reporter.note);
     const [credentials] = await Promise.all([
       Promise.all(cluster.nodes.map((node) => this.#credentialsOf(node, client))),
@@ -318,13 +328,18 @@ export class Supervisor {
 
   #credentialsOf(node: NodeState, client: KubeClient): Promise<NodeCredentials> {
     const { state, cluster } = this.#options;
-    return nodeCredentials({
+    const options = {
       client,
       node: node.name,
       directory: state.node(node.name),
       server: serverOf(node),
       hub: hubServerOf(cluster, node),
       proxyTokenFile: state.proxyToken,
+      signal: this.stopping,
+    };
+    return untilAccepted(() => nodeCredentials(options), {
+      what: `issue credentials for ${node.name}`,
+      report: this.#reporter.note,
       signal: this.stopping,
     });
   }

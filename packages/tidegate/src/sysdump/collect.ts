@@ -15,9 +15,17 @@ import {
 import { FRONT_DOOR_NAMESPACE, ROUTER_NAMESPACE } from '../api/index.ts';
 import { type CheckContext, checksFor, runChecks } from '../check/index.ts';
 import { customObjects } from '../install/index.ts';
-import { redactObject, redactText } from './redact.ts';
+import { podLogs } from './pod-logs.ts';
+import { redactCustomResource, redactObject } from './redact-object.ts';
+import { redactFields, redactText } from './redact-text.ts';
 
 const events: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
+const NETWORK_POLICIES: Resource = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  resource: 'networkpolicies',
+  namespaced: true,
+};
 const webhooks = (kind: string): Resource => ({
   group: 'admissionregistration.k8s.io',
   version: 'v1',
@@ -33,6 +41,7 @@ const IN_OUR_NAMESPACES: readonly Resource[] = [
   CONFIG_MAPS,
   LEASES,
   POD_DISRUPTION_BUDGETS,
+  NETWORK_POLICIES,
   events,
 ];
 const IN_CLUSTER: readonly Resource[] = [
@@ -43,7 +52,6 @@ const IN_CLUSTER: readonly Resource[] = [
   webhooks('validating'),
   webhooks('mutating'),
 ];
-const LOG_LINES = 2000;
 
 /** Calls `write` with each file. What cannot be read is a file too: it says why. */
 export async function collect(
@@ -61,45 +69,35 @@ export async function collect(
   };
   const save = (name: string, resource: Resource, where?: string): Promise<void> =>
     attempt(`${name}.json`, async () => {
-      const { items } = await client.list(resource, { namespace: where, signal });
-      return json(items.map((item) => redactObject(item, where === namespace)));
+      const { items } = await client.list(await served(client, resource), { namespace: where, signal });
+      return json(items.map((item) => redactObject(resource, item)));
     });
   await attempt('version.json', async () => {
     const server = await client.raw({ method: 'GET', path: '/version', signal });
     return json({ tidegate: version, server, time: new Date(context.now()).toISOString() });
   });
   await attempt('check.json', async () =>
-    redactText(json(await runChecks(checksFor('installed'), context, () => {}))),
+    json(redactFields(await runChecks(checksFor('installed'), context, () => {}))),
   );
   for (const resource of IN_CLUSTER) await save(`cluster/${resource.resource}`, resource);
   await attempt('cluster/custom-resources.json', async () =>
-    json((await customObjects(client, signal)).map(({ objects }) => redactObject(objects))),
+    json((await customObjects(client, signal)).map(({ objects }) => objects.map(redactCustomResource))),
   );
   const namespaces = [namespace, ROUTER_NAMESPACE, FRONT_DOOR_NAMESPACE, 'tidegate-ingress-nginx'];
   for (const each of new Set(namespaces)) {
     for (const resource of IN_OUR_NAMESPACES) await save(`${each}/${resource.resource}`, resource, each);
-    await attempt(`${each}/logs.error`, () => logs(client, each, signal, write));
+    const problems = await podLogs(client, each, signal, write);
+    if (problems.length > 0) write(`${each}/logs.error`, redactText(`${problems.join('\n')}\n`));
   }
 }
 
-/** Writes the logs of all pods of a namespace. Returns what could not be read. */
-async function logs(
-  client: KubeClient,
-  namespace: string,
-  signal: AbortSignal,
-  write: (name: string, text: string) => void,
-): Promise<string> {
-  const problems: string[] = [];
-  const { items } = await client.list(PODS, { namespace, signal });
-  for (const { metadata, spec } of items)
-    for (const { name } of spec?.containers ?? []) {
-      const path = `/api/v1/namespaces/${namespace}/pods/${metadata.name}/log?container=${name}&tailLines=${LOG_LINES}`;
-      await client
-        .text(path, { signal, deadlineMs: 20_000 })
-        .then((text) => write(`${namespace}/logs/${metadata.name}.${name}.log`, redactText(text)))
-        .catch((error: unknown) => problems.push(`${metadata.name}: ${(error as Error).message}`));
-    }
-  return redactText(problems.length === 0 ? 'none\n' : `${problems.join('\n')}\n`);
+/** The resource in the version that the API server has. */
+async function served(client: KubeClient, resource: Resource): Promise<Resource> {
+  const { group, resource: name } = resource;
+  const all = (await client.discovery.resources()).filter(
+    (each) => each.group === group && each.resource === name,
+  );
+  return all.find(({ version }) => version === resource.version) ?? all[0] ?? resource;
 }
 
 const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;

@@ -1,5 +1,7 @@
 /**
  * `tidegate sysdump`: what a bug report needs, without secrets. `collect` (collect.ts) reads objects, logs and the report of
- * `tidegate check`, and redact.ts removes what must not leave the cluster. Secrets are never read.
+ * `tidegate check`. Secrets are never read. Of objects, only the fields leave the cluster that shapes.ts lists for their
+ * kind (redact-object.ts); of arguments, only known ones of Tidegate (arguments.ts). Texts have no fields, so redact-text.ts
+ * removes what looks like a credential.
  */
 export { collect } from './collect.ts';

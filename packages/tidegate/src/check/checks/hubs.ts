@@ -1,5 +1,5 @@
 /** The hub of each node: its link, as its lease shows it, and its version. */
-import { LEASES, NODES } from '@tidegate/kube';
+import { getCondition, LEASES, NODES } from '@tidegate/kube';
 import { HUB_VERSION_ANNOTATION } from '../../api/index.ts';
 import { readInventory, skewProblem } from '../../install/index.ts';
 import { type Check, error, type Finding, ok, warning } from '../check.ts';
@@ -19,18 +19,20 @@ export const hubs: Check = {
     ]);
     const findings: Finding[] = [];
     let count = 0;
-    for (const { metadata } of nodes.items) {
+    for (const { metadata, status } of nodes.items) {
       const { name = '', annotations } = metadata;
       const version = annotations?.[HUB_VERSION_ANNOTATION];
       if (version === undefined) continue;
       count++;
       const renewed = leases.items.find((lease) => lease.metadata.name === name)?.spec?.renewTime;
       const age = now() - Date.parse(renewed ?? '');
-      if (!(age <= MOST_MS))
+      // The cluster may give up on a node earlier than by default.
+      const isLost = getCondition(status?.conditions as never, 'Ready')?.status === 'Unknown';
+      if (isLost || !(age <= MOST_MS))
         findings.push(
           error(
             `node ${name} has not reached the API server for ${Number.isNaN(age) ? 'an unknown time' : `${Math.round(age / 1000)} s`}`,
-            'check the link of the site; on the node: curl 127.0.0.1:10267/v1/upstreams?output=text',
+            'check the link of the site; on the node: systemctl status tidegate-hub kubelet, and curl 127.0.0.1:10267/v1/upstreams?output=text',
           ),
         );
       const problem = inventory && skewProblem(`the hub of node ${name}`, version, inventory.version);

@@ -1,5 +1,6 @@
 /** The CRDs, permissions and other objects of the installation: complete, and as they were installed. */
-import { nameOf, prepareInstall, readInventory, textOf } from '../../install/index.ts';
+import { DEPLOYMENTS, type KubeClient } from '@tidegate/kube';
+import { nameOf, PART_OF_SELECTOR, prepareInstall, readInventory, textOf } from '../../install/index.ts';
 import { type Check, error, type Finding, ok, warning } from '../check.ts';
 
 export const objects: Check = {
@@ -8,13 +9,7 @@ export const objects: Check = {
   when: 'installed',
   async run({ client, namespace, chart, signal }) {
     const inventory = await readInventory(client, namespace);
-    if (inventory === undefined)
-      return [
-        error(
-          `Tidegate is not installed in namespace ${namespace}, or not with this command`,
-          'run tidegate install, or name its namespace with -n',
-        ),
-      ];
+    if (inventory === undefined) return [await withoutRecord(client, namespace, chart.version, signal)];
     const findings: Finding[] = [];
     if (inventory.changingTo !== undefined)
       findings.push(
@@ -58,3 +53,29 @@ export const objects: Check = {
     return findings;
   },
 };
+
+/** Helm and kubectl leave no record of the values, so that the objects cannot be compared with anything. */
+async function withoutRecord(
+  client: KubeClient,
+  namespace: string,
+  version: string,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const { items } = await client.list(DEPLOYMENTS, { namespace, labelSelector: PART_OF_SELECTOR, signal });
+  const [deployment] = items;
+  if (deployment === undefined)
+    return error(
+      `Tidegate is not installed in namespace ${namespace}`,
+      'run tidegate install, or name its namespace with -n',
+    );
+  const { labels, annotations } = deployment.metadata;
+  const installed = labels?.['app.kubernetes.io/version'];
+  const release = annotations?.['meta.helm.sh/release-name'];
+  const tool = release === undefined ? 'kubectl or another tool' : `the Helm release ${release}`;
+  if (installed !== version)
+    return warning(
+      `version ${installed} was installed with ${tool}; this program has version ${version}`,
+      `upgrade with ${tool}, or use a program of the same version`,
+    );
+  return ok(`version ${installed} was installed with ${tool}: the objects are not compared`);
+}

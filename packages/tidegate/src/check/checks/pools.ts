@@ -1,7 +1,15 @@
 /** Each pool: does it exist, and does it have nodes that work? */
-import { isConditionTrue, NODES } from '@tidegate/kube';
+import { type Condition, isConditionTrue, NODES } from '@tidegate/kube';
 import { NODE_GROUP_LABEL, NODE_GROUPS, NODE_POOL_LABEL, NODE_POOLS } from '../../api/index.ts';
 import { type Check, error, type Finding, ok, warning } from '../check.ts';
+
+/** What to do for problems that the status of a pool names. */
+const HINTS: Readonly<Record<string, string>> = {
+  NodesRefused:
+    'a node is in one pool of a kind: change the selector, the list of nodes, or the label of the node',
+  InvalidSelector: 'correct the selector of the pool',
+  NodesMissing: 'correct the names in the list of nodes, or let the nodes join',
+};
 
 export const pools: Check = {
   name: 'pools',
@@ -30,6 +38,14 @@ export const pools: Check = {
             ),
           );
       }
+      for (const { metadata, status } of objects) {
+        const { conditions } = (status ?? {}) as { conditions?: Condition[] | null };
+        const problem = conditions?.find(({ reason = '' }) => reason in HINTS);
+        if (problem !== undefined)
+          findings.push(
+            warning(`${kind} ${metadata.name}: ${problem.message}`, HINTS[`${problem.reason}`] ?? ''),
+          );
+      }
       for (const name of names) {
         const members = nodes.items.filter(({ metadata }) => metadata.labels?.[label] === name);
         const ready = members.filter(({ status }) => isConditionTrue(status?.conditions as never, 'Ready'));
@@ -45,6 +61,7 @@ export const pools: Check = {
       }
     }
     const count = nodePools.items.length + nodeGroups.items.length;
-    return findings.length === 0 ? [ok(`${count} pools have nodes that are Ready`)] : findings;
+    if (findings.length > 0) return findings;
+    return [ok(count === 0 ? 'there is no pool yet' : `${count} pools have nodes that are Ready`)];
   },
 };

@@ -15,7 +15,9 @@ const configurations = (kind: string): Resource<Configuration> => ({
   namespaced: false,
 });
 
-const RESTART = 'restart the manager: kubectl rollout restart deployment/tidegate-admission';
+const INSTALL = 'run tidegate install, which creates it again';
+const restart = (namespace: string): string =>
+  `restart the webhook, which renews it: kubectl -n ${namespace} rollout restart deployment/tidegate-admission. Before Kubernetes 1.30, then run tidegate install`;
 const DAY_MS = 24 * 3_600_000;
 
 export const webhook: Check = {
@@ -25,12 +27,17 @@ export const webhook: Check = {
   async run(context) {
     const findings: Finding[] = [];
     for (const kind of ['validating', 'mutating']) findings.push(...(await registration(context, kind)));
-    findings.push(...(await answer(context)));
-    return findings;
+    // Without a registration, the API server would not call the webhook.
+    return findings.some(({ hint }) => hint === INSTALL)
+      ? findings
+      : [...findings, ...(await answer(context))];
   },
 };
 
-async function registration({ client, now, signal }: CheckContext, kind: string): Promise<Finding[]> {
+async function registration(
+  { client, now, namespace, signal }: CheckContext,
+  kind: string,
+): Promise<Finding[]> {
   const found = await client
     .get(configurations(kind), { name: 'tidegate' }, { signal })
     .catch((cause: unknown) => {
@@ -38,28 +45,28 @@ async function registration({ client, now, signal }: CheckContext, kind: string)
       throw cause;
     });
   if (found === undefined)
-    return [error(`the ${kind} webhook configuration tidegate does not exist`, RESTART)];
+    return [error(`the ${kind} webhook configuration tidegate does not exist`, INSTALL)];
   const bundles = [...new Set((found.webhooks ?? []).map(({ clientConfig }) => clientConfig.caBundle ?? ''))];
-  return bundles.flatMap((bundle) => certificates(bundle, kind, now()));
+  return bundles.flatMap((bundle) => certificates(bundle, kind, now(), restart(namespace)));
 }
 
-function certificates(bundle: string, kind: string, now: number): Finding[] {
+function certificates(bundle: string, kind: string, now: number, hint: string): Finding[] {
   const text = Buffer.from(bundle, 'base64').toString('utf8');
   const all = text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
   const ends = all.map((pem) => Date.parse(new X509Certificate(pem).validTo));
   const last = Math.max(...ends);
   const where = `the ${kind} webhook configuration tidegate`;
-  if (all.length === 0) return [error(`${where} contains no certificate authority`, RESTART)];
-  if (last < now) return [error(`the certificate authority of ${where} expired ${day(last)}`, RESTART)];
+  if (all.length === 0) return [error(`${where} contains no certificate authority`, hint)];
+  if (last < now) return [error(`the certificate authority of ${where} expired ${day(last)}`, hint)];
   if (last < now + DAY_MS)
-    return [warning(`the certificate authority of ${where} expires ${day(last)}`, RESTART)];
+    return [warning(`the certificate authority of ${where} expires ${day(last)}`, hint)];
   return [ok(`${kind}: registered; the certificate authority is valid until ${day(last)}`)];
 }
 
 const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** A dry run of an object that the webhook looks at. Any answer of the webhook proves that it is reachable. */
-async function answer({ client, signal }: CheckContext): Promise<Finding[]> {
+async function answer({ client, namespace, signal }: CheckContext): Promise<Finding[]> {
   const object = {
     apiVersion: 'apps.kubeedge.io/v1alpha1',
     kind: 'EdgeApplication',
@@ -72,13 +79,19 @@ async function answer({ client, signal }: CheckContext): Promise<Finding[]> {
     if (!(cause instanceof ApiStatusError)) throw cause;
     if (/failed calling webhook|failed to call webhook/.test(cause.message))
       return [
-        error(
-          `the API server cannot call the webhook: ${cause.message}`,
-          'check the pods of tidegate-admission, the Service tidegate-webhook, the NetworkPolicies, and that the API server reaches pods',
-        ),
+        error(`the API server cannot call the webhook: ${cause.message}`, hintFor(cause.message, namespace)),
       ];
     if (!cause.message.includes('denied the request'))
       return [error(`a dry run failed: ${cause.message}`, 'check that the CRDs are installed')];
   }
   return [ok('the API server reaches it')];
+}
+
+/** What is wrong is in the message of the API server. */
+function hintFor(message: string, namespace: string): string {
+  if (/x509|certificate/.test(message))
+    return `the CA bundle of the webhook does not fit to its certificate: ${restart(namespace)}`;
+  if (/no endpoints available|not found/.test(message))
+    return `no pod is behind the Service: kubectl -n ${namespace} get service,endpoints,pods`;
+  return 'check the pods of tidegate-admission, the NetworkPolicies, and that the API server reaches pods';
 }
