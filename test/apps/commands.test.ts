@@ -130,7 +130,11 @@ describe('tidegate diff', () => {
       });
     }
     expect(await diff(SEED)).toBe(1);
-    expect(stderr).toBe('');
+    expect(stderr).toBe(
+      'all sites: create Service nginx-service\n' +
+        'site beijing: create Deployment nginx-beijing\n' +
+        'site hangzhou: create Deployment nginx-hangzhou\n',
+    );
     expect(stdout).toContain('+++ desired/apps.v1.Deployment.default.nginx-hangzhou\n@@ -0,0 ');
     expect(stdout).toContain('+  name: nginx-service\n');
     expect((await client.list(DEPLOYMENTS)).items).toEqual([]);
@@ -150,6 +154,33 @@ describe('tidegate diff', () => {
     expect(stdout).toBe('');
     expect(await diff(file(application([{ ...settings, data: { a: '2' } }])))).toBe(1);
     expect(stdout).toContain('-  a: "1"\n+  a: "2"\n');
+  });
+
+  it('says what happens at which site, and in which wave', async () => {
+    for (const [name, labels] of [
+      ['pilot', { wave: 'pilot' }],
+      ['others', {}],
+    ] as const)
+      await client.create(NODE_GROUPS, {
+        apiVersion: 'apps.kubeedge.io/v1alpha1',
+        kind: 'NodeGroup',
+        metadata: { name, labels },
+        spec: {},
+      });
+    const each = {
+      ...settings,
+      metadata: { name: 'each', annotations: { 'apps.tidegate.io/editions': 'each' } },
+    };
+    const all = { ...settings, metadata: { name: 'all' } };
+    const app = application([each, all], { targetNodeGroups: [{ name: 'pilot' }, { name: 'others' }] });
+    const waves = [{ name: 'first', poolSelector: { matchLabels: { wave: 'pilot' } } }];
+    const { spec } = app as { spec: object };
+    expect(await diff(file({ ...app, spec: { ...spec, rollout: { waves } } }))).toBe(1);
+    expect(stderr).toBe(
+      'all sites: create ConfigMap all\n' +
+        'site others (wave others): create ConfigMap each-others\n' +
+        'site pilot (wave first): create ConfigMap each-pilot\n',
+    );
   });
 
   it('exits with 2 and names the objects and fields that would fail', async () => {

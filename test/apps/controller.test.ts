@@ -32,8 +32,8 @@ import {
   type TargetNodeGroup,
 } from '../../packages/tidegate/src/api/index.ts';
 import { applicationController } from '../../packages/tidegate/src/apps/index.ts';
-import { eventually } from '../pools/support.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
+import { eventually } from '../support/patience.ts';
 
 const SEED = new URL(
   '../../packages/tidegate/src/apps/render/testdata/seed-example.in.yaml',
@@ -43,12 +43,6 @@ const CLUSTER_ROLES: Resource = {
   group: 'rbac.authorization.k8s.io',
   version: 'v1',
   resource: 'clusterroles',
-  namespaced: false,
-};
-const DEFINITIONS: Resource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  resource: 'customresourcedefinitions',
   namespaced: false,
 };
 const namespace = 'default';
@@ -460,41 +454,6 @@ describe('the application controller', () => {
     expect(stays?.metadata.deletionTimestamp).toBeUndefined();
     expect(stays).toBeDefined();
     await client.delete(CONFIG_MAPS, { name: 'stays', namespace });
-  });
-
-  it('applies an object when its CustomResourceDefinition is created later', async () => {
-    const gadget = {
-      apiVersion: 'example.com/v1',
-      kind: 'Gadget',
-      metadata: { name: 'g' },
-      spec: { size: 1 },
-    };
-    await create(application('early', [gadget]));
-    await readyBecomes('early', /RenderFailed: .*manifests\[0\]\.kind: the cluster has no kind Gadget/);
-    await client.create(DEFINITIONS, {
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: 'gadgets.example.com' },
-      spec: {
-        group: 'example.com',
-        scope: 'Namespaced',
-        names: { kind: 'Gadget', plural: 'gadgets' },
-        versions: [
-          {
-            name: 'v1',
-            served: true,
-            storage: true,
-            schema: {
-              openAPIV3Schema: {
-                type: 'object',
-                properties: { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-              },
-            },
-          },
-        ],
-      },
-    });
-    await readyBecomes('early', /True Available/);
   });
 
   it('reconciles only the application whose object has changed', async () => {

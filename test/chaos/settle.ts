@@ -15,8 +15,14 @@ const POLL_MS = 200;
 /** Each hub here has a few dozen objects and a dozen clients. */
 const LIMITS = { megabytes: 300, descriptors: 150 };
 
-/** Views that the hub itself holds, for its filters. */
-const OWN_VIEWS = ['services', 'nodepools.apps.openyurt.io', 'nodegroups.apps.kubeedge.io', 'configmaps'];
+/** Views that the hub itself holds, for its filters, and for the endpoints of the site. */
+const OWN_VIEWS = [
+  'services',
+  'nodepools.apps.openyurt.io',
+  'nodegroups.apps.kubeedge.io',
+  'configmaps',
+  'pods',
+];
 
 /** Returns the difference that lasted longest; throws all differences that remain after the timeout. */
 export async function settle(target: ChaosTarget, ledger: Ledger): Promise<string> {

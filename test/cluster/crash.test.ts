@@ -1,9 +1,10 @@
 /** Processes that crash or hang, the commands to try it out, and what users read about it. */
+import type { Pod } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EdgeApplication } from '../../packages/tidegate/src/api/index.ts';
 import { Cluster, eventually } from '../support/cluster.ts';
 import { findKubectl } from '../support/kubectl.ts';
-import { finish } from '../support/process.ts';
+import { finish, isRunning } from '../support/process.ts';
 import { repositoryFile } from '../support/repository.ts';
 import { Tidegate } from '../support/tidegate.ts';
 
@@ -29,6 +30,48 @@ async function rejection(...args: string[]): Promise<string> {
   expect((await run.exited).code).toBe(1);
   return run.stderr;
 }
+
+describe('tidegate reboot', () => {
+  it(
+    'kills hub, agent and pods of a node, and its pods get new addresses',
+    async () => {
+      const web = { name: 'web', image: 'web:1', ports: [{ containerPort: 8080 }] };
+      const nodeSelector = { 'kubernetes.io/hostname': 'node-2' };
+      const metadata = { name: 'rebooted' };
+      await cluster.kubectl.apply({
+        ...{ apiVersion: 'v1', kind: 'Pod', metadata },
+        spec: { nodeSelector, containers: [web] },
+      });
+      const pod = (): Promise<Pod> => cluster.kubectl.json<Pod>('get pod rebooted');
+      await cluster.kubectl.run('wait --for=condition=Ready pod/rebooted --timeout=240s');
+      const before = await pod();
+      const container = await cluster.processOf(before);
+      const parts = ['hub-node-2', 'node-2'];
+      const pids = await Promise.all(parts.map((part) => cluster.pidOf(part)));
+      expect(await cluster.tidegate('reboot', 'node-2')).toBe('Rebooted: node-2\n');
+      expect(isRunning(container)).toBe(false);
+      for (const part of parts) await printed(`${part} is running again`);
+      const after = await eventually('the pod runs again', async () => {
+        const { metadata, status } = await pod();
+        const [main] = status?.containerStatuses ?? [];
+        return main?.ready === true && main.restartCount === 1 && { metadata, status };
+      });
+      expect(after.metadata.uid).toBe(before.metadata.uid);
+      expect(after.status?.podIP).not.toBe(before.status?.podIP);
+      expect(await Promise.all(parts.map((part) => cluster.pidOf(part)))).not.toEqual(pids);
+    },
+    LONG_MS,
+  );
+
+  it('rejects a node that does not exist, and asks for one', async () => {
+    expect(await rejection('reboot', 'paris')).toBe(
+      'tidegate: "paris" matches no node; nodes: node-1, node-2\n',
+    );
+    expect(await rejection('reboot')).toBe(
+      'tidegate: specify which nodes to reboot: node names, pools or label selectors\n',
+    );
+  });
+});
 
 describe('tidegate kill', () => {
   it.each([
@@ -171,14 +214,7 @@ describe('tidegate down', () => {
       const output = await cluster.tidegate('down');
       expect(output).toContain('controllers did not stop in time and was killed\n');
       expect(output).toMatch(/\nStopped\.\n$/);
-      const isRunning = (pid = 0): boolean => {
-        try {
-          return process.kill(pid, 0);
-        } catch {
-          return false;
-        }
-      };
-      expect(processes.filter(({ pid }) => isRunning(pid)).map(({ name }) => name)).toEqual([]);
+      expect(processes.filter(({ pid }) => isRunning(pid ?? 0)).map(({ name }) => name)).toEqual([]);
     },
     LONG_MS,
   );

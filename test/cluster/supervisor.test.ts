@@ -11,6 +11,7 @@ import {
 } from '../../packages/tidegate/src/supervisor/index.ts';
 import { eventually } from '../support/cluster.ts';
 import { Kubectl } from '../support/kubectl.ts';
+import { isRunning } from '../support/process.ts';
 import { Tidegate } from '../support/tidegate.ts';
 
 let directory: string;
@@ -58,14 +59,6 @@ async function pidOf(name: string): Promise<number> {
   const found = (await status()).processes.find((process) => process.name === name);
   if (found?.pid === undefined) throw new Error(`${name} is not running`);
   return found.pid;
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
 
 /** The outcome of a connection attempt to a port of 127.0.0.1. */
@@ -371,7 +364,7 @@ describe('up rejects with one sentence', () => {
       `tidegate: no cluster is running in ${state()}; start one with \`bin/tidegate up --state ${state()}\`\n`,
     );
     expect((await run('status')).stdout).toBe(
-      `No cluster in ${state()}. Create one with \`bin/tidegate up --state ${state()}\`.\n`,
+      `No cluster in ${state()}. Create one with \`bin/tidegate up --state ${state()}\`. For an installation on another cluster, use --kubeconfig, --context or --namespace.\n`,
     );
   });
 });

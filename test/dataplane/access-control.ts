@@ -5,7 +5,7 @@ import { askHttp2, http2Session } from './support/client.ts';
 import { Cluster } from './support/cluster.ts';
 import type { MakeDriver } from './support/world.ts';
 
-const AUTH = { 'nginx.ingress.kubernetes.io/auth-url': 'http://a' };
+const AUTH = { 'nginx.ingress.kubernetes.io/auth-snippet': 'http://a' };
 
 /** Spellings of `/admin` that some backend takes for it, and paths that no rule has. */
 const SPELLINGS = [
@@ -44,7 +44,20 @@ export function accessControl(make: MakeDriver): void {
         });
     };
 
-    test.each(['nginx.ingress.kubernetes.io/auth-url', 'example.com/whitelist-source-range'])(
+    test('answers with 503 for the paths of an Ingress with an unsupported protocol, and for no others', async () => {
+      const { world } = cluster;
+      const fields = { name: 'encrypted', rules: { 'tls.io/secret': 'web:80' } };
+      put({ ...fields, annotations: { 'nginx.ingress.kubernetes.io/backend-protocol': 'GRPCS' } });
+      put({ name: 'open', rules: { 'tls.io/': 'web:80' } });
+      await cluster.serve();
+      expect(await world.respondingBackend('tls.io/secret')).toBe(503);
+      expect(await world.respondingBackend('tls.io/other')).toBe('web');
+      put(fields);
+      await cluster.serve();
+      expect(await world.respondingBackend('tls.io/secret')).toBe('web');
+    });
+
+    test.each(['nginx.ingress.kubernetes.io/auth-snippet', 'example.com/whitelist-source-range'])(
       'answers with 503 for the whole host while an Ingress has %s',
       async (annotation) => {
         const { world } = cluster;

@@ -3,11 +3,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   applyDelta,
   comparePrecedence,
+  decide,
   EMPTY_TABLE,
   match,
   type RouteTable,
 } from '../../packages/tidegate/src/ingress/match/index.ts';
 import type { HeaderMatch, HostRoutes, Upstream } from '../../packages/tidegate/src/ingress/model.ts';
+import type { RoutePolicy } from '../../packages/tidegate/src/ingress/policy/index.ts';
+import { compilePattern } from '../../packages/tidegate/src/ingress/regex/index.ts';
+import type { Echo } from './support/backend.ts';
 import { askHttp2, askRaw, http2Session, statusOf } from './support/client.ts';
 import { action, delta, host, route, upstream } from './support/words.ts';
 import { type MakeDriver, World } from './support/world.ts';
@@ -16,11 +20,38 @@ const UPSTREAMS = ['p0', 'p1', 'p2'] as const;
 const EMPTY_UPSTREAM = 'empty';
 
 const anyUpstream = fc.constantFrom(...UPSTREAMS, EMPTY_UPSTREAM);
-const element = fc.constantFrom('a', 'b', 'aa', 'A', '%2F', '%61', '', 'a.b', '(.*)', '"{};$');
+const element = fc.constantFrom(
+  ...['a', 'b', 'aa', 'A', '%2F', '%61', '', 'a.b', '(.*)', '"{};$'],
+  ...['a;x', 'a\\b', '%2561', 'a;%5Cb'],
+);
 const anyPath = fc.array(element, { maxLength: 3 }).map((parts) => `/${parts.join('/')}`);
-const anyRoute = fc
+const network = (...octets: number[]) => ({ octets, bits: octets.length * 8 - 8 });
+const [loopback, elsewhere] = [network(127, 0, 0, 0), network(10, 0, 0, 0)];
+const anyPolicy = fc.constantFrom<(RoutePolicy | undefined)[]>(
+  undefined,
+  undefined,
+  undefined,
+  { sources: { allow: [loopback], deny: [] } },
+  { sources: { allow: [elsewhere], deny: [] } },
+  { sources: { allow: [], deny: [elsewhere, loopback] } },
+  { secure: true, sources: { allow: [elsewhere, loopback], deny: [] } },
+  { redirect: { status: 307, to: ['https://y.io', { variable: 'uri' }, '?', { variable: 'args' }] } },
+);
+/** A regular expression, and a rewrite with its groups. */
+const anyRegex = fc.constantFrom('/a(/|$)(.*)', '/(a|A)b*/?(.*)', '/(%61|.*)/(b)', '/.*', '/(a)|/(b)$', '/A');
+const anyTarget = fc.constantFrom<(string | number)[][]>(
+  ['/', 2],
+  ['/x', 1, '/', 2, '?q'],
+  [1],
+  ['/.', 2],
+  ['/y?'],
+);
+const REWRITTEN = new Set([1, 2]);
+
+const plainRoute = fc
   .record({
     path: anyPath,
+    policy: anyPolicy,
     kind: fc.constantFrom('Exact' as const, 'Prefix' as const),
     upstream: anyUpstream,
     headers: fc.constantFrom<HeaderMatch[][]>(
@@ -30,9 +61,23 @@ const anyRoute = fc
       [{ name: 'x-v', value: '2' }],
     ),
   })
-  .map(({ path, kind, upstream: to, headers }) =>
-    route(kind === 'Prefix' ? path.replace(/\/+$/, '') || '/' : path, to, { match: kind, headers }),
+  .map(({ path, kind, upstream: to, headers, policy }) =>
+    route(kind === 'Prefix' ? path.replace(/\/+$/, '') || '/' : path, to, {
+      match: kind,
+      headers,
+      ...(policy && { policy }),
+    }),
   );
+const regexRoute = fc
+  .record({ path: anyRegex, policy: anyPolicy, target: fc.option(anyTarget), upstream: anyUpstream })
+  .map(({ path, policy, target, upstream: to }) =>
+    route(path, to, {
+      match: 'Regex',
+      pattern: compilePattern(`^${path}`, REWRITTEN),
+      policy: { ...policy, ...(target && { rewrite: { target } }) },
+    }),
+  );
+const anyRoute = fc.oneof({ weight: 4, arbitrary: plainRoute }, { weight: 1, arbitrary: regexRoute });
 const HOSTS = ['', 'x.io', 'a.x.io', '*.x.io', '*.a.x.io', '*.io'] as const;
 
 const anyHost = fc
@@ -46,6 +91,7 @@ const anyHost = fc
     host(name, [...routes].sort(comparePrecedence), {
       ...(fallback !== undefined && { fallback: action(fallback) }),
       ...(redirectToHttps && { redirectToHttps }),
+      ...(routes.some(({ action: to }) => to.policy?.sources) && { guarded: true }),
     }),
   );
 const anyHosts = fc.uniqueArray(anyHost, { selector: ({ host: name }) => name, maxLength: 5 });
@@ -74,7 +120,20 @@ const anyRequest = fc.record({
           '*',
           'a',
         ],
-        ...['/a/%2e', '/a%5c%2e%2e%5cb', '/;/a', '/a;b', '/a/.b', '/%', '/%zz'],
+        ...[
+          '/a/%2e',
+          '/a%5c%2e%2e%5cb',
+          '/;/a',
+          '/a;b',
+          '/%41',
+          '//A',
+          '/A;x/b',
+          '/%61%20%3f',
+          '/b\\\\a',
+          '/a/.b',
+          '/%',
+          '/%zz',
+        ],
       ),
     },
   ),
@@ -132,8 +191,10 @@ export function differential(make: MakeDriver, runs: number): void {
 
   const actual = async (asked: Asked): Promise<unknown> => {
     const { status, location, body } = await (asked.by === 'http2' ? byHttp2 : byHttp1)(world, asked);
-    if (status === 308) return location;
-    return status === 200 ? /"backend":"([^"]+)"/.exec(body)?.[1] : status;
+    if (status === 308 || status === 307) return location;
+    if (status !== 200) return status;
+    const { backend, url } = JSON.parse(/\{"backend".*\}/.exec(body)?.[0] ?? '') as Echo;
+    return `${backend} ${url}`;
   };
 
   test('routes like the reference implementation', async () => {
@@ -159,12 +220,19 @@ function expected(table: RouteTable, { host: at, target, version, by }: Asked): 
   switch (found.kind) {
     case 'route': {
       const { upstream: to } = found.action.backends[0]!;
-      return to === EMPTY_UPSTREAM ? 503 : to;
+      const request = { client: '127.0.0.1', secure: by !== 'http', authority: at, target };
+      const decision = decide(found, { ...request, name: found.name, path: found.path });
+      if (decision.kind === 'answer') return decision.location ?? decision.status;
+      return to === EMPTY_UPSTREAM ? 503 : `${to} ${decision.target}`;
     }
+    case 'appRoot':
+      return found.path;
     case 'redirect':
       return `https://${found.name}${target}`;
     case 'notFound':
       return 404;
+    case 'tooManySteps':
+      return 503;
     case 'badRequest':
       return 400;
   }

@@ -1,6 +1,7 @@
 import type { Ingress } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Driver } from '../../packages/tidegate/src/dataplane/driver.ts';
+import { HONORED, IGNORED, REFUSED } from '../../packages/tidegate/src/ingress/nginx-annotations/index.ts';
 import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
 import { ingress, secret } from '../../packages/tidegate/src/ingress/testing/objects.ts';
 import { askRaw, shownCertificate, statusOf } from './support/client.ts';
@@ -14,11 +15,8 @@ const ANNOTATIONS = [
     (name) => `tidegate.io/${name}`,
   ),
   'tidegate.io/ssl-redirect',
-  ...['configuration-snippet', 'server-snippet', 'auth-url', 'auth-method', 'auth-tls-match-cn'].map(
-    (name) => `nginx.ingress.kubernetes.io/${name}`,
-  ),
-  ...['mirror-target', 'permanent-redirect', 'rewrite-target', 'auth-proxy-set-headers'].map(
-    (name) => `nginx.ingress.kubernetes.io/${name}`,
+  ...[HONORED, REFUSED, IGNORED].flatMap((table) =>
+    [...table.keys()].map((name) => `nginx.ingress.kubernetes.io/${name}`),
   ),
 ];
 
@@ -185,6 +183,13 @@ function evilIngresses(text: string): Ingress[] {
     withRule('port', { backend: { service: { name: 'evil', port: { name: text } } } }),
     withRule('resource', { backend: { resource: { kind: text, name: text } } }),
     plain('annotations', { annotations: Object.fromEntries(ANNOTATIONS.map((name) => [name, text])) }),
+    // One at a time too: an annotation that closes the host would hide what the others do.
+    ...ANNOTATIONS.map((name, at) =>
+      plain(`annotation-${at}`, {
+        annotations: { [name]: text },
+        rules: { [`evil${at}.io/(a)`]: 'evil:80', [`evil${at}.io/`]: 'evil:80' },
+      }),
+    ),
     plain('unknown', { annotations: { [`tidegate.io/${text}`]: text, [text]: text } }),
     plain('secret', { tls: [{ hosts: ['evil.io'], secretName: text }] }),
     plain('tls-host', { tls: [{ hosts: [text, 'evil.io'], secretName: 'tls' }] }),

@@ -5,6 +5,7 @@ import { behavior } from './behavior/index.ts';
 import { conformance } from './conformance.ts';
 import { differential } from './differential.ts';
 import { injection } from './injection.ts';
+import { policies } from './policies/index.ts';
 
 const make = (...args: ConstructorParameters<typeof NginxDriver>) => new NginxDriver(...args);
 
@@ -14,5 +15,6 @@ const processesOf = async (driver: Driver): Promise<unknown> =>
 behavior(make);
 conformance(make);
 accessControl(make);
+policies(make);
 injection(make, processesOf);
 differential(make, 30);

@@ -1,8 +1,8 @@
-/** Every command block of the README and the tutorial runs, in order, and prints what the page shows. */
+/** Every command block of the README, the tutorial and the guide for provisioners runs, in order, and prints what the page shows. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Page } from './page.ts';
 
-describe.each(['README.md', 'docs/tutorial.md'])('%s', (name) => {
+describe.each(['README.md', 'docs/tutorial.md', 'docs/guides/write-a-provisioner.md'])('%s', (name) => {
   let page: Page;
   beforeAll(async () => {
     page = await Page.open(name);

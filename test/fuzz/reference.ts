@@ -37,7 +37,7 @@ function lengthOf({ headers, body }: HostileRequest): number | undefined {
 
 const OWN = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9:@._~*-]+)+\/?$/;
 const FOREIGN =
-  /^\/api\/v1\/(?:namespaces\/(?!\.{1,2}\/)[A-Za-z0-9:@._~*-]+\/(?:pods|services)|nodes)\/(?!\.{1,2}\/)[A-Za-z0-9:@._~*-]+\/proxy(\/.*)$/s;
+  /^\/api\/v1\/(?:namespaces\/(?!\.{1,2}\/)[A-Za-z0-9:@._~*-]+\/(?:pods|services)|nodes)\/(?!\.{1,2}\/)[A-Za-z0-9:@._~*-]+\/proxy((?:\/.*)?)$/s;
 
 function isPlainTarget(target: string): boolean {
   const [path = '', query] = split(target);
@@ -52,14 +52,19 @@ function isPlainTarget(target: string): boolean {
 
 /** Behind a proxy, everything is allowed that no server can take for a way upwards. */
 function isProxied(path: string): boolean {
-  const [, foreign] = FOREIGN.exec(path) ?? [];
+  const [, foreign] = FOREIGN.exec(ownDecoded(path)) ?? [];
   if (foreign === undefined || !/^(?:[A-Za-z0-9:@._~/;*-]|%[0-9a-fA-F]{2})*$/.test(foreign)) return false;
   return !/(?:^|\/)\.{1,2}(?:;|\/|$)/.test(foreign.replaceAll(/%2e/gi, '.').replaceAll(/%2f|%5c/gi, '/'));
 }
 
 const decoded = (path: string): string => path.replaceAll('%77', 'w');
+/** Decodes what belongs to the API server. What is behind a proxy stays as it is. */
+function ownDecoded(target: string): string {
+  const at = target.indexOf('/proxy');
+  return at < 0 ? decoded(target) : decoded(target.slice(0, at)) + target.slice(at);
+}
 const canonical = (target: string): string =>
-  FOREIGN.test(split(target)[0] ?? '') ? target : decoded(target);
+  FOREIGN.test(ownDecoded(split(target)[0] ?? '')) ? ownDecoded(target) : decoded(target);
 const split = (target: string): string[] => {
   const mark = target.indexOf('?');
   return mark < 0 ? [target] : [target.slice(0, mark), target.slice(mark + 1)];

@@ -1,11 +1,11 @@
-// Ends a test run: kills its processes and removes its files, network namespaces and mounts. It runs until its standard
-// input ends, which the kernel closes when the runner exits in any way, also after SIGKILL. It has a session of its own,
-// so that Ctrl-C in the terminal does not reach it.
+// Ends a test run: kills its processes and removes its files, network namespaces, control groups and mounts. It runs until
+// its standard input ends, which the kernel closes when the runner exits in any way, also after SIGKILL. It has a session of
+// its own, so that Ctrl-C in the terminal does not reach it.
 //
 // Arguments: the directory of the run, and the pid of the runner. A line on standard input means that the tests have
 // ended: the watchdog then waits for the last processes, kills the others, and prints them, because a test left them.
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { commandOf, isRunning, processesOf, runnersOf } from './processes.js';
@@ -36,6 +36,7 @@ async function end(finish) {
   try {
     await finish();
     removeNamespaces();
+    await removeControlGroups();
     removeRuntimeDirectories();
     removeNotedDirectories();
     unmountAll();
@@ -97,6 +98,8 @@ function report(left) {
 function removeRuntimeDirectories() {
   for (const name of readdirSync(directory, { recursive: true })) {
     if (basename(name) !== 'nginx.runtime') continue;
+    // In a container, it is a link into the file system of the container, which has ended.
+    if (!existsSync(join(directory, name))) continue;
     const runtime = readFileSync(join(directory, name), 'utf8').trim();
     if (basename(runtime).startsWith('tidegate-nginx-')) rmSync(runtime, { recursive: true, force: true });
   }
@@ -116,6 +119,30 @@ function removeNamespaces() {
   for (const name of names.filter((each) => namesIn('/run/netns').includes(each))) {
     execFileSync('ip', ['netns', 'delete', name]);
   }
+}
+
+/** The tests that create control groups leave a file with the name of each. Dead processes leave them a moment later. */
+async function removeControlGroups() {
+  const root = '/sys/fs/cgroup';
+  const names = namesIn(join(directory, 'cgroups'));
+  const folders = names.flatMap((name) =>
+    [root, ...namesIn(root).map((each) => join(root, each))].map((hierarchy) => join(hierarchy, name)),
+  );
+  for (const folder of folders.filter((each) => existsSync(each))) {
+    for (const deadline = performance.now() + KILL_MS; existsSync(folder); await sleep(50)) {
+      try {
+        removeGroup(folder);
+      } catch (error) {
+        if (error.code !== 'EBUSY' || performance.now() > deadline) throw error;
+      }
+    }
+  }
+}
+
+function removeGroup(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) removeGroup(join(folder, entry.name));
+  rmdirSync(folder);
 }
 
 function namesIn(folder) {

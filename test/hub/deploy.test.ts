@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   Applier,
+  apiVersionOf,
   type ClusterConfig,
   KubeClient,
   type KubeObject,
@@ -17,11 +18,13 @@ import {
 import { Client } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { NODE_POOLS } from '../../packages/tidegate/src/api/index.ts';
 import { hubCommand } from '../../packages/tidegate/src/cli/hub.ts';
 import { startHub } from '../../packages/tidegate/src/hub/index.ts';
 import { nodeCredentials } from '../../packages/tidegate/src/supervisor/credentials.ts';
 import { eventually } from '../support/cluster.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
+import { reservePort } from '../support/ports.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const REVIEWS: Resource = {
@@ -54,6 +57,7 @@ const READ_FOR_ITSELF: Record<string, RegExp> = {
   '/openid/v1/jwks': /cannot get path "\/openid\/v1\/jwks"/,
   '/.well-known/openid-configuration': /cannot get path "\/\.well-known\/openid-configuration"/,
   configmaps: /cannot (list|watch) resource "configmaps"/,
+  nodes: /cannot get resource "nodes"/,
 };
 
 describe('the permissions of a hub', () => {
@@ -80,6 +84,11 @@ describe('the permissions of a hub', () => {
     node = new KubeClient(config);
     const documents = parseAllDocuments(await readFile(join(DEPLOY, 'base/hub.yaml'), 'utf8'));
     objects = documents.map((document) => document.toJS() as Role);
+    // A hub looks for the other nodes of its pool.
+    const pool = { apiVersion: apiVersionOf(NODE_POOLS.group, NODE_POOLS.version), kind: 'NodePool' };
+    await server.client.create(NODE_POOLS, { ...pool, metadata: { name: 'site' }, spec: { type: 'Edge' } });
+    const target = { name: 'site', subresource: 'status' };
+    await server.client.patch(NODE_POOLS, target, 'merge', { status: { nodes: ['shop-1', 'shop-2'] } });
   });
   afterAll(async () => {
     await node.close();
@@ -123,6 +132,7 @@ describe('the permissions of a hub', () => {
       httpPort: 0,
       httpsPort: 0,
       adminPort: 0,
+      groupPort: await reservePort(),
       socket,
       disabledFilters: [],
       version: 'test',
@@ -144,7 +154,7 @@ describe('the permissions of a hub', () => {
 
   it('do not include any that a node has already', async () => {
     const rights = objects.flatMap(rightsOf);
-    expect(rights).toHaveLength(16);
+    expect(rights).toHaveLength(17);
     for (const right of rights) expect([right, await mayI(right)]).toEqual([right, false]);
   });
 

@@ -43,9 +43,9 @@ import { Authenticator } from '../../packages/tidegate/src/hub/identity/authenti
 import type { BearerIdentity, Identity } from '../../packages/tidegate/src/hub/identity/identity.ts';
 import { installDefinitions } from '../../packages/tidegate/src/manager/install.ts';
 import { followMembership } from '../../packages/tidegate/src/pools/index.ts';
-import { eventually } from '../manager/support.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
+import { eventually } from '../support/patience.ts';
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
 const log = silentLogger;
@@ -286,6 +286,7 @@ describe('the token of a pod', () => {
     memory = await DurableMap.open(join(directory, 'identity'));
     bare = connect(fixedCredential({}));
     authenticator = await Authenticator.open({
+      peerOf: async () => 'local',
       nodeName: 'n1',
       client: node,
       memory,

@@ -2,15 +2,27 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { accountToken } from '../support/accounts.ts';
 import { Edge } from '../support/edge.ts';
 
 let edge: Edge;
 beforeEach(async () => {
-  edge = await Edge.start();
+  edge = await Edge.start({ front: true });
 });
 afterEach(() => edge.stop());
 
 it('answers a pending request with 503', async () => {
+  expect(await answerWhenItStops(await edge.token('app'))).toContain('the hub is shutting down');
+});
+
+it('answers a request with 503 whose token the API server is still reviewing', async () => {
+  const token = await accountToken(edge.admin, 'app', 'default', ['vault']);
+  edge.front.lie = ({ headers }) => headers.authorization === `Bearer ${token}`;
+  expect(await answerWhenItStops(token)).toContain('the hub is shutting down');
+});
+
+/** Sends the head of a request, restarts the hub, and returns all that the client has received. */
+async function answerWhenItStops(token: string): Promise<string> {
   const socket = connect(edge.hub.ports.http, '127.0.0.1');
   const closed = new Promise((resolve) => socket.once('close', resolve));
   let received = '';
@@ -21,7 +33,7 @@ it('answers a pending request with 503', async () => {
   const head = [
     'POST /api/v1/namespaces/default/configmaps HTTP/1.1',
     'Host: hub',
-    `Authorization: Bearer ${await edge.token('app')}`,
+    `Authorization: Bearer ${token}`,
     'Content-Type: application/json',
     'Content-Length: 1000',
     'Expect: 100-continue',
@@ -31,5 +43,5 @@ it('answers a pending request with 503', async () => {
   await edge.restartHub();
   await closed;
   expect(received).toContain('HTTP/1.1 503');
-  expect(received).toContain('the hub is shutting down');
-});
+  return received;
+}

@@ -19,7 +19,7 @@ import {
   ROUTER_NAMESPACE,
   SYSTEM_NAMESPACE,
 } from '../../packages/tidegate/src/api/index.ts';
-import { eventually } from '../pools/support.ts';
+import { eventually } from '../support/patience.ts';
 import { classObject, IngressWorld, ingressObject, parametersObject, undefinedIfGone } from './support.ts';
 
 let world: IngressWorld;
@@ -85,13 +85,13 @@ describe('an IngressClass', () => {
     await world.routersAre('gold-2: a.example', 'gold: b.example c.example');
     await world.stopControllers();
     await world.remove(INGRESSES, 'c', 'shop');
-    await world.make(ingressObject('d', 'gold', ['d.example', 'e.example']));
+    await world.make(ingressObject('d', 'gold', ['d.example']), ingressObject('e', 'gold', ['e.example']));
     world.startControllers();
     await world.routersAre('gold-2: a.example e.example', 'gold: b.example d.example');
   });
 
   it('keeps a moving host on its old router until the new router serves it', async () => {
-    await world.makeClass('gold', { maxRules: '4' });
+    await world.makeClass('gold', { maxRules: '4', drainTime: '1s' });
     await world.make(ingressObject('a', 'gold', ['a.example'], { paths: 2 }));
     await world.routersAre('gold: a.example');
     await world.make(ingressObject('b', 'gold', ['b.example'], { paths: 2 }));
@@ -105,14 +105,12 @@ describe('an IngressClass', () => {
     await world.make(ingressObject('b', 'gold', ['b.example'], { paths: 3 }));
     await world.routersAre('gold-2: a.example', 'gold: (a.example) b.example');
     await world.run('gold-2');
-    await eventually(async () => {
-      const { status } = (await world.router('gold-2'))!;
-      return getCondition(status?.conditions as never, 'Ready')?.status === 'True';
-    });
+    await eventually(async () => ((await world.router('gold-2'))?.status?.addresses ?? []).length === 1);
     expect(await world.routers()).toContain('gold: (a.example) b.example');
+    expect(await world.addressesOf('a')).toEqual([before]);
     await world.serve('gold-2');
-    await world.routersAre('gold-2: a.example', 'gold: b.example');
     await eventually(async () => !((await world.addressesOf('a')) as string[]).includes(before!));
+    await world.routersAre('gold-2: a.example', 'gold: b.example');
     expect(await world.addressesOf('b')).toEqual([before]);
   });
 
@@ -120,7 +118,10 @@ describe('an IngressClass', () => {
     await world.makeClass('gold', { maxHosts: '1' });
     await world.make(ingressObject('all', 'gold', ['']));
     await world.routersAre('gold: ');
-    await world.make(ingressObject('two', 'gold', ['a.example', 'b.example']));
+    await world.make(
+      ingressObject('one', 'gold', ['a.example']),
+      ingressObject('two', 'gold', ['b.example']),
+    );
     await world.routersAre('gold-2: b.example', 'gold: a.example');
     await eventually(async () => (await world.router('gold-2'))?.status?.rules === 2);
   });
@@ -155,21 +156,28 @@ describe('an IngressClass', () => {
     }
     await world.routersAre('front: gold.example silver.example');
     await eventually(async () => (await world.router('front'))?.spec.sharedWith?.includes('silver'));
-    const args = async (): Promise<string[] | undefined> => {
+    const generation = async (): Promise<number | undefined> => {
       const target = { name: 'tidegate-router-front', namespace: ROUTER_NAMESPACE };
-      const found = await world.client.get(DEPLOYMENTS, target).catch(undefinedIfGone);
-      return found?.spec?.template.spec?.containers[0]?.args;
+      return (await world.client.get(DEPLOYMENTS, target).catch(undefinedIfGone))?.metadata.generation;
     };
+    await eventually(generation);
+    // The youngest class joins without a rollout. Its parameters do not apply.
+    await world.makeClass('zinc', { sharedAddress: 'front', replicas: '9' });
+    await world.make(ingressObject('zinc', 'zinc', ['zinc.example']));
+    await world.routersAre('front: gold.example silver.example zinc.example');
     await expect
-      .poll(args)
-      .toEqual(expect.arrayContaining(['--class=gold', '--class=silver', '--router=front']));
+      .poll(() => world.eventsOf('IngressClass', 'zinc'))
+      .toEqual([
+        expect.stringContaining('ParametersIgnored: The parameters of IngressClass zinc are ignored'),
+      ]);
+    expect(await generation()).toBe(1);
   });
 
   it('keeps its own router until the router of its new sharedAddress serves', async () => {
     await world.makeClass('gold', {});
     await world.make(ingressObject('a', 'gold', ['a.example']));
     await world.routersAre('gold: a.example');
-    await world.make(parametersObject('gold', { sharedAddress: 'front' }));
+    await world.make(parametersObject('gold', { sharedAddress: 'front', drainTime: '1s' }));
     await world.routersAre('front: a.example', 'gold: a.example');
     await eventually(
       async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-front', ROUTER_NAMESPACE)),

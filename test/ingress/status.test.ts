@@ -1,13 +1,22 @@
 /** Tests status, events, permissions and CRD validation of ingress objects with an embedded API server. */
 
-import { DEPLOYMENTS, type KubeObject, NODES, ROLES, SERVICES } from '@tidegate/kube';
+import {
+  DEPLOYMENTS,
+  getCondition,
+  INGRESSES,
+  type KubeObject,
+  NODES,
+  ROLES,
+  SERVICES,
+} from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   L7_ROUTERS,
+  type L7Router,
   ROUTER_NAMESPACE,
   ROUTER_STATE_ANNOTATION,
 } from '../../packages/tidegate/src/api/index.ts';
-import { eventually } from '../pools/support.ts';
+import { eventually } from '../support/patience.ts';
 import { classObject, IngressWorld, ingressObject, parametersObject, undefinedIfGone } from './support.ts';
 
 let world: IngressWorld;
@@ -20,25 +29,33 @@ afterAll(async () => {
   expect(world.errors).toEqual([]);
 });
 
+const readyOf = (router: L7Router | undefined): string => {
+  const ready = getCondition(router?.status?.conditions as never, 'Ready');
+  return `${ready?.status} ${ready?.reason}`;
+};
+
 describe('the ingress controllers', () => {
   beforeEach(async () => {
     await world.makeClass('gold', { maxHosts: '1', publishNodeAnnotation: 'true' });
   });
 
-  it('write the addresses of its routers to an Ingress, and remove them when its class changes', async () => {
-    await world.make(ingressObject('a', 'gold', ['a.example', 'b.example']));
-    await world.routersAre('gold-2: b.example', 'gold: a.example');
+  it('write the address of its router to an Ingress, and remove it when its class changes', async () => {
+    await world.make(ingressObject('a', 'gold', ['a.example']));
+    await world.routersAre('gold: a.example');
     await world.run('gold');
+    await eventually(async () => (await world.router('gold'))?.status?.addresses?.length === 1);
+    expect(readyOf(await world.router('gold'))).toBe('False NotReported');
+    expect(await world.addressesOf('a')).toEqual([]);
+    await world.serve('gold');
     await eventually(async () => ((await world.addressesOf('a')) as string[]).length === 1);
-    await world.run('gold-2');
-    await eventually(async () => ((await world.addressesOf('a')) as string[]).length === 2);
+    expect(readyOf(await world.router('gold'))).toBe('True Serving');
     const [, { items: services }] = [0, await world.client.list(SERVICES, { namespace: ROUTER_NAMESPACE })];
     const ports = services.flatMap(({ spec }) => spec?.ports?.map(({ nodePort }) => nodePort) ?? []);
     const { status } = await world.ingress('a');
     expect(
       status?.loadBalancer?.ingress?.flatMap(({ ports }) => ports?.map(({ port }) => port)).sort(),
     ).toEqual(ports.sort());
-    await world.make(ingressObject('a', 'unknown', ['a.example', 'b.example']));
+    await world.make(ingressObject('a', 'unknown', ['a.example']));
     await world.routersAre();
     await eventually(async () => ((await world.addressesOf('a')) as string[]).length === 0);
   });
@@ -74,13 +91,13 @@ describe('the ingress controllers', () => {
   it('report annotations of ingress-nginx that they refuse or ignore', async () => {
     const ingress = ingressObject('a', 'gold', ['a.example']);
     const annotations = {
-      'nginx.ingress.kubernetes.io/auth-url': 'http://a',
-      'nginx.ingress.kubernetes.io/server-alias': 'b.example',
+      'nginx.ingress.kubernetes.io/auth-snippet': 'http://a',
+      'nginx.ingress.kubernetes.io/fastcgi-index': 'index.php',
     };
     await world.make({ ...ingress, metadata: { ...ingress.metadata, annotations } });
     for (const text of [
-      'AccessControlNotSupported: metadata.annotations[nginx.ingress.kubernetes.io/auth-url]: ',
-      'AnnotationIgnored: metadata.annotations[nginx.ingress.kubernetes.io/server-alias]: ',
+      'AccessControlNotSupported: metadata.annotations[nginx.ingress.kubernetes.io/auth-snippet]: ',
+      'AnnotationIgnored: metadata.annotations[nginx.ingress.kubernetes.io/fastcgi-index]: ',
     ])
       await expect.poll(() => world.eventsOf('Ingress', 'a')).toContainEqual(expect.stringContaining(text));
   });
@@ -124,6 +141,17 @@ describe('the ingress controllers', () => {
     await expect.poll(() => names('gold')).toEqual(rights('a-tls'));
     await expect.poll(() => names('gold-2')).toEqual(rights('b-tls'));
     await world.make(ingressObject('a', 'gold', ['a.example']));
+    await expect.poll(() => names('gold')).toBeUndefined();
+    const annotations = {
+      'nginx.ingress.kubernetes.io/auth-type': 'basic',
+      'nginx.ingress.kubernetes.io/auth-secret': 'users',
+    };
+    const target = { name: 'a', namespace: 'shop' };
+    // This changes no generation.
+    await world.client.patch(INGRESSES, target, 'merge', { metadata: { annotations } });
+    await expect.poll(() => names('gold')).toEqual(rights('users'));
+    const other = { 'nginx.ingress.kubernetes.io/auth-secret': 'other/users' };
+    await world.client.patch(INGRESSES, target, 'merge', { metadata: { annotations: other } });
     await expect.poll(() => names('gold')).toBeUndefined();
   });
 

@@ -32,11 +32,22 @@ import {
   ROUTER_NAMESPACE,
   SYSTEM_NAMESPACE,
 } from '../../packages/tidegate/src/api/index.ts';
-import { runIngressControllers } from '../../packages/tidegate/src/ingress/index.ts';
-import { eventually } from '../pools/support.ts';
+import {
+  type Provisioner,
+  type RouterPolicy,
+  runIngressControllers,
+} from '../../packages/tidegate/src/ingress/index.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
+import { eventually } from '../support/patience.ts';
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
+
+interface WorldOptions {
+  /** Provisioners besides those of every manager. */
+  provisioners?: readonly Provisioner[];
+  /** What else may run as a router, and where. */
+  routerPolicy?: RouterPolicy;
+}
 
 /** An API server and the running ingress controllers. */
 export class IngressWorld {
@@ -44,18 +55,20 @@ export class IngressWorld {
   /** Warnings and errors that the controllers logged. */
   readonly errors: string[] = [];
   readonly #server: EmbeddedWithKinds;
+  readonly #more: WorldOptions;
   readonly #applier: Applier;
   #stop = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
 
-  private constructor(server: EmbeddedWithKinds) {
+  private constructor(server: EmbeddedWithKinds, more: WorldOptions) {
+    this.#more = more;
     this.#server = server;
     this.client = server.client;
     this.#applier = new Applier(server.client, 'test');
   }
 
-  static async start(): Promise<IngressWorld> {
-    const world = new IngressWorld(await startEmbeddedWithKinds());
+  static async start(more: WorldOptions = {}): Promise<IngressWorld> {
+    const world = new IngressWorld(await startEmbeddedWithKinds(), more);
     for (const name of [SYSTEM_NAMESPACE, ROUTER_NAMESPACE, 'shop', 'rival'])
       await world.make({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
     await world.make({
@@ -79,7 +92,7 @@ export class IngressWorld {
     const context = { client, informers, recorder, metrics: new Metrics(), log, clock: systemClock };
     this.#running = Promise.all([
       informers.run(signal),
-      runIngressControllers({ ...context, routerImage: 'tidegate' }, signal),
+      runIngressControllers({ ...context, routerImage: 'tidegate', ...this.#more }, signal),
     ]).finally(() => recorder.close());
   }
 
@@ -248,6 +261,28 @@ export const ingressObject = (
     })),
   },
 });
+
+/** A Deployment and its Service `web`, for clusters that run pods. */
+export const webObjects = (image = 'web') => [
+  {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web' },
+    spec: {
+      selector: { matchLabels: { app: 'web' } },
+      template: {
+        metadata: { labels: { app: 'web' } },
+        spec: { containers: [{ name: 'web', image, ports: [{ containerPort: 8080 }] }] },
+      },
+    },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web' },
+    spec: { selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
+  },
+];
 
 export const undefinedIfGone = (error: unknown): undefined => {
   if (!isNotFound(error)) throw error;

@@ -13,6 +13,7 @@ import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certi
 import { secret } from '../../packages/tidegate/src/ingress/testing/objects.ts';
 import { Cluster, eventually } from '../support/cluster.ts';
 import { Kubectl } from '../support/kubectl.ts';
+import { webObjects } from './support.ts';
 
 const DATA_PLANES = ['embedded', 'nginx'];
 const OWNED = 'shop.example.com';
@@ -60,26 +61,7 @@ async function tenant(name: string): Promise<Kubectl> {
   return own;
 }
 
-const web = [
-  {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: 'web' },
-    spec: {
-      selector: { matchLabels: { app: 'web' } },
-      template: {
-        metadata: { labels: { app: 'web' } },
-        spec: { containers: [{ name: 'web', image: 's1', ports: [{ containerPort: 8080 }] }] },
-      },
-    },
-  },
-  {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: 'web' },
-    spec: { selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
-  },
-];
+const web = webObjects('s1');
 
 /** Each rule is a host, or an empty text, and a path. */
 const ingress = (name: string, className: string, rules: [string, string][], secretName?: string) => ({

@@ -17,6 +17,7 @@ import {
   withSettings,
 } from '../../packages/tidegate/src/install/index.ts';
 import { findKubectl } from '../support/kubectl.ts';
+import { restrictedProblems } from '../support/pod-security.ts';
 import { finish, run } from '../support/process.ts';
 import { repositoryFile } from '../support/repository.ts';
 
@@ -26,8 +27,14 @@ const DEPLOY = repositoryFile('deploy');
 const CHART = readChart(join(DEPLOY, 'chart'));
 const DEFINITIONS = valueDefinitions(CHART.version);
 
-const objectsWith = (settings: readonly string[], namespace = DEFAULT_NAMESPACE): KubeObject[] =>
-  objectsOf(CHART, { values: withSettings(DEFINITIONS, defaultValues(DEFINITIONS), settings), namespace });
+const objectsWith = (
+  settings: readonly string[],
+  namespace = DEFAULT_NAMESPACE,
+  hasPolicies = true,
+): KubeObject[] => {
+  const values = withSettings(DEFINITIONS, defaultValues(DEFINITIONS), settings);
+  return objectsOf(CHART, { values, namespace }, { hasPolicies });
+};
 
 const kustomized = async (folder: string): Promise<KubeObject[]> =>
   parseAllDocuments(await run([findKubectl(), 'kustomize', join(DEPLOY, folder)])).map(
@@ -63,6 +70,19 @@ describe('the same objects come from', () => {
     expect(comparable(await kustomized('base'))).toEqual(comparable(objectsWith(BASE_SETTINGS)));
   });
 
+  it('the kustomize base with another image, as the installation guide replaces it', async () => {
+    const guide = readFileSync(repositoryFile('docs/guides/install.md'), 'utf8');
+    const [, sed = ''] =
+      /^kubectl kustomize deploy\/base \|.*\n\s+(sed '[^']+') \| kubectl apply/m.exec(guide) ?? [];
+    const command = `${findKubectl()} kustomize ${join(DEPLOY, 'base')} | ${sed}`;
+    const objects = parseAllDocuments(await run(['sh', '-c', command])).map(
+      (each) => each.toJS() as KubeObject,
+    );
+    expect(comparable(objects)).toEqual(
+      comparable(objectsWith([...BASE_SETTINGS, 'image=registry.example/tidegate:0.2.0'])),
+    );
+  });
+
   it.each(OVERLAYS.map(({ name, settings }) => [name, settings] as const))(
     'the overlay %s',
     async (name, settings) => {
@@ -86,7 +106,38 @@ describe('the same objects come from', () => {
 
   it('every value: each one is used by a template', () => {
     const text = [...CHART.templates.values()].join('\n');
-    for (const { path } of DEFINITIONS) expect(text).toContain(` .Values.${path} }}`);
+    for (const { path } of DEFINITIONS)
+      expect({
+        path,
+        isUsed: [` .Values.${path} }}`, ` .Values.${path} "`].some((use) => text.includes(use)),
+      }).toEqual({
+        path,
+        isUsed: true,
+      });
+  });
+});
+
+describe('without policies in the API server', () => {
+  it('the account of the webhook may not change webhook configurations at all', () => {
+    const objects = objectsWith([], DEFAULT_NAMESPACE, false);
+    expect(objects.map(({ kind }) => kind)).not.toContain('ValidatingAdmissionPolicy');
+    const rules = objects
+      .filter(({ kind }) => kind === 'ClusterRole' || kind === 'Role')
+      .flatMap(
+        (role) => (role as KubeObject & { rules?: { apiGroups?: string[]; verbs: string[] }[] }).rules ?? [],
+      )
+      .filter(({ apiGroups }) => apiGroups?.includes('admissionregistration.k8s.io'));
+    expect(rules.flatMap(({ verbs }) => verbs)).toEqual(['get']);
+  });
+
+  it('the webhooks are those of deploy/webhooks-before-1.30.yaml, registered last', () => {
+    const objects = objectsWith([], DEFAULT_NAMESPACE, false);
+    expect(objects.slice(-2).map(({ kind }) => kind)).toEqual([
+      'ValidatingWebhookConfiguration',
+      'MutatingWebhookConfiguration',
+    ]);
+    const text = JSON.stringify(objects.slice(-2));
+    expect(text).not.toMatch(/matchConditions|CA_BUNDLE|caBundle/);
   });
 });
 
@@ -96,25 +147,30 @@ describe('every Deployment', () => {
       .filter(({ kind }) => kind === 'Deployment')
       .map((object) => (object as { spec?: { template: { spec: PodSpec } } }).spec!.template.spec);
 
-  it('satisfies PodSecurity restricted', () => {
+  it('satisfies PodSecurity restricted, and cannot write to its root file system', () => {
     for (const pod of podsOf([])) {
-      expect(pod.securityContext).toMatchObject({
-        runAsNonRoot: true,
-        seccompProfile: { type: 'RuntimeDefault' },
-      });
+      expect(restrictedProblems(pod)).toEqual([]);
       for (const { securityContext } of pod.containers)
-        expect(securityContext).toEqual({
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          capabilities: { drop: ['ALL'] },
-        });
-      expect([pod.hostNetwork, pod.hostPID, pod.hostIPC, pod.volumes]).toEqual([
-        undefined,
-        undefined,
-        undefined,
-        undefined,
-      ]);
+        expect(securityContext?.readOnlyRootFilesystem).toBe(true);
+      for (const { name: _, ...source } of pod.volumes ?? [])
+        expect(['secret', 'emptyDir']).toContain(Object.keys(source).join());
     }
+    const [pod] = podsOf([]);
+    expect(restrictedProblems({ ...pod!, hostNetwork: true, securityContext: {} })).toEqual([
+      'host namespaces',
+      'runAsNonRoot of container manager',
+      'seccompProfile of container manager',
+    ]);
+  });
+
+  it('has probes that a busy node does not fail', () => {
+    for (const pod of podsOf([]))
+      for (const { livenessProbe, readinessProbe } of pod.containers) {
+        expect(livenessProbe?.timeoutSeconds).toBeGreaterThanOrEqual(10);
+        expect(readinessProbe?.timeoutSeconds).toBeGreaterThanOrEqual(5);
+        const { periodSeconds = 0, failureThreshold = 0 } = livenessProbe ?? {};
+        expect(periodSeconds * failureThreshold).toBeGreaterThanOrEqual(60);
+      }
   });
 
   it('does not run on nodes of pools unless it is configured, and has a priority and a spread', () => {
@@ -132,7 +188,7 @@ describe('every Deployment', () => {
         'kubernetes.io/hostname',
       ]);
     }
-    for (const pod of podsOf(['affinity={}'])) expect(pod.affinity).toEqual({});
+    for (const pod of podsOf(['affinity=null'])) expect(pod.affinity).toBeNull();
   });
 
   it('has a disruption budget that never blocks a drain', () => {
@@ -148,10 +204,25 @@ describe('every Deployment', () => {
 });
 
 it('another namespace is used everywhere', () => {
-  const text = JSON.stringify(objectsWith(['createNamespace=true', 'allNamespaces=true'], 'elsewhere'));
-  expect(text).not.toContain('tidegate-system');
-  expect(text).toContain('"namespace":"elsewhere"');
+  for (const hasPolicies of [true, false]) {
+    const settings = ['createNamespace=true', 'allNamespaces=true', 'monitoring.enabled=true'];
+    const text = JSON.stringify(objectsWith(settings, 'elsewhere', hasPolicies));
+    expect([...text.matchAll(/.{40}tidegate-system.{40}/g)].map(([found]) => found)).toEqual([]);
+    expect(text).toContain('"namespace":"elsewhere"');
+  }
 });
+
+interface Rule {
+  alert: string;
+  annotations: { description: string; runbook_url: string };
+}
+
+function alertsWith(setting: string): Rule[] {
+  const rule = objectsWith(['monitoring.enabled=true', setting]).find(
+    ({ kind }) => kind === 'PrometheusRule',
+  );
+  return (rule as KubeObject & { spec: { groups: { rules: Rule[] }[] } }).spec.groups[0]?.rules ?? [];
+}
 
 describe('monitoring', () => {
   const text = JSON.stringify(
@@ -170,11 +241,67 @@ describe('monitoring', () => {
     expect([...used].toSorted()).toEqual([...documented].toSorted());
   });
 
-  it('has a runbook for each alert', () => {
+  it('has a runbook for each alert: what to do, and a link to the page', () => {
     const page = readFileSync(repositoryFile('docs/guides/alerts.md'), 'utf8');
-    for (const { name } of ALERTS) {
-      expect(page).toContain(`\n## ${name}\n`);
-      expect(text).toContain(`docs/guides/alerts.md#${name.toLowerCase()}`);
+    for (const { name } of ALERTS) expect(page).toContain(`\n## ${name}\n`);
+    for (const url of ['docs/guides/alerts.md', 'https://wiki.example/tidegate']) {
+      const alerts = alertsWith(`monitoring.runbookUrl=${url}`);
+      expect(alerts.map(({ alert }) => alert)).toEqual(ALERTS.map(({ name }) => name));
+      for (const { alert, annotations } of alerts) {
+        expect(annotations.runbook_url).toBe(`${url}#${alert.toLowerCase()}`);
+        const [first = ''] = annotations.description.split('. ');
+        expect(page.replaceAll('\n', ' ')).toContain(`## ${alert}  ${first}`);
+      }
     }
+    // By default, it is a file that ships with the program.
+    expect(alertsWith('monitoring.enabled=true')).toEqual(
+      alertsWith('monitoring.runbookUrl=docs/guides/alerts.md'),
+    );
+    expect(() => alertsWith('monitoring.runbookUrl=docs/alerts.md')).toThrow('monitoring.runbookUrl');
+  });
+});
+
+describe('the credentials of an OpenStack cloud', () => {
+  const partsWith = (settings: readonly string[]) =>
+    objectsWith(settings)
+      .filter(({ kind }) => kind === 'Deployment')
+      .map(({ metadata, spec }) => ({
+        name: `${metadata.name}`,
+        pod: (spec as { template: { spec: PodSpec } }).template.spec,
+      }));
+
+  it('are mounted into the part routers only', () => {
+    const using = partsWith(['octavia.cluster=c', 'octavia.secret=cloud']).filter(({ pod }) =>
+      JSON.stringify(pod).includes('cloud'),
+    );
+    expect(using.map(({ name }) => name)).toEqual(['tidegate-routers']);
+    const [{ pod }] = using as [(typeof using)[number]];
+    expect(pod.volumes).toContainEqual({
+      name: 'openstack',
+      secret: { secretName: 'cloud', optional: true, defaultMode: 0o440 },
+    });
+    expect(pod.containers[0]?.args?.join(' ')).toContain(
+      '--octavia c --kuryr-conf  --octavia-certificates  ',
+    );
+  });
+
+  it.each([
+    ['octavia.cluster=Upper', 'octavia.cluster'],
+    ['octavia.kuryrConf=relative.conf', 'octavia.kuryrConf'],
+    ['octavia.secret=', 'octavia.secret'],
+  ])('are checked: %s is refused', (setting, path) => {
+    expect(() => objectsWith([setting])).toThrow(`value ${path}: `);
+  });
+
+  it('are not needed to limit the connections of the part routers', () => {
+    const policy = (settings: readonly string[]) =>
+      objectsWith(settings).find(({ metadata }) => metadata.name === 'tidegate-routers-egress');
+    expect(policy([])).toBeUndefined();
+    expect(
+      policy(['networkPolicy.routersEgress=[{to: [{ipBlock: {cidr: 192.0.2.0/24}}]}]'])?.spec,
+    ).toMatchObject({
+      policyTypes: ['Egress'],
+      egress: [{ to: [{ ipBlock: { cidr: '192.0.2.0/24' } }] }],
+    });
   });
 });

@@ -10,8 +10,8 @@ import { hubCommand } from '../../packages/tidegate/src/cli/hub.ts';
 import { nodeCredentials } from '../../packages/tidegate/src/supervisor/credentials.ts';
 import { installRbac } from '../../packages/tidegate/src/supervisor/install.ts';
 import { ServingApprover } from '../../packages/tidegate/src/supervisor/serving-approver.ts';
-import { eventually } from '../manager/support.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
+import { eventually } from '../support/patience.ts';
 import { reservePort } from '../support/ports.ts';
 import { type Finished, finish } from '../support/process.ts';
 import { PROGRAM, repositoryFile } from '../support/repository.ts';
@@ -133,6 +133,8 @@ describe('tidegate hub install', () => {
     for (const argument of container.args.filter((each: string) => each.startsWith('--')))
       expect(known).toContain(argument);
     expect(() => read('etc/systemd/system/tidegate-hub.service')).toThrow('ENOENT');
+    // A hub refuses a state directory that others can enter.
+    expect(statSync(path('var/lib/tidegate/hub')).mode & 0o777).toBe(0o700);
   });
 
   it('joins a new node with a token, which goes to a verified server only', async () => {

@@ -6,7 +6,7 @@ import { CONFIG_MAPS, DEPLOYMENTS, isNotFound, NAMESPACES, NODES, type Resource 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { L7_ROUTERS, NODE_POOLS, YURT_INGRESSES } from '../../packages/tidegate/src/api/index.ts';
-import { eventually } from '../manager/support.ts';
+import { eventually } from '../support/patience.ts';
 import { finish, TestProcess } from '../support/process.ts';
 import { PROGRAM } from '../support/repository.ts';
 import { EmptyCluster } from './cluster.ts';

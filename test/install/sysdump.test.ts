@@ -16,6 +16,7 @@ afterAll(() => server.stop());
 
 const PASSWORD = 'hunter22-in-the-open';
 const TOKEN = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQifQ.c2lnbmF0dXJlMTIzNA';
+const PIN = 7_331_733_117;
 const KEY = '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n';
 
 it('collects objects without Secret data, tokens and keys', async () => {
@@ -24,7 +25,7 @@ it('collects objects without Secret data, tokens and keys', async () => {
     name: 'manager',
     image: 'tidegate',
     env: [{ name: 'DATABASE', value: PASSWORD }],
-    args: [`--password=${PASSWORD}`],
+    args: [`--password=${PASSWORD}`, '-c', PASSWORD],
   };
   const deployment = (namespace: string): KubeObject =>
     ({
@@ -52,9 +53,11 @@ it('collects objects without Secret data, tokens and keys', async () => {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name: 'notes', ...inSystem },
-      data: { text: `the token is ${TOKEN}\n${KEY}` },
+      data: { text: `the token is ${TOKEN}\n${KEY}`, yaml: `password: |\n  ${PASSWORD}\n` },
     },
     deployment('tidegate-routers'),
+    // A program of an administrator beside the manager.
+    deployment('tidegate-system'),
     {
       apiVersion: 'apps.kubeedge.io/v1alpha1',
       kind: 'EdgeApplication',
@@ -63,6 +66,13 @@ it('collects objects without Secret data, tokens and keys', async () => {
         workloadTemplate: {
           manifests: [
             { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'till' }, stringData: { pin: PASSWORD } },
+            {
+              apiVersion: 'example.com/v1',
+              kind: 'Till',
+              metadata: { name: 'till' },
+              password: PIN,
+              users: [PIN],
+            },
           ],
         },
         workloadScope: { targetNodeGroups: [] },
@@ -86,6 +96,7 @@ it('collects objects without Secret data, tokens and keys', async () => {
   expect(text).not.toContain(PASSWORD);
   expect(text).not.toContain(Buffer.from(PASSWORD).toString('base64'));
   expect(text).not.toContain(TOKEN);
+  expect(text).not.toContain(String(PIN));
   expect(text).not.toContain('MIIEvQIBADANBgkqhkiG9w0BAQEFAASC');
   expect(files.filter((file) => statSync(file).mode & 0o077)).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { sources } from '../../vitest.sources.ts';
 export default defineConfig({
   ...sources,
   test: {
-    include: ['test/kube/**/*.test.ts'],
+    include: ['test/image/**/*.test.ts', 'test/kube/**/*.test.ts'],
     fileParallelism: false,
     ...guard,
     ...limits,

@@ -2,9 +2,9 @@
  * Conformance tests with kubectl. Each file in cases/ is a recording of kube-apiserver. The embedded server must answer
  * the same commands with the same output.
  *
- *     npx vitest run test/kubectl                                    # the embedded server
- *     TIDEGATE_TEST_KUBECONFIG=FILE npx vitest run test/kubectl      # any other cluster
- *     UPDATE_TRANSCRIPTS=1 KUBECONFIG=FILE npx vitest run test/kubectl   # record again from that cluster
+ *     npm run test:long -- test/kubectl                                    # the embedded server
+ *     TIDEGATE_TEST_KUBECONFIG=FILE npm run test:long -- test/kubectl      # any other cluster
+ *     UPDATE_TRANSCRIPTS=1 KUBECONFIG=FILE npm run test:long -- test/kubectl   # record again from that cluster
  */
 import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';

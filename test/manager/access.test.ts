@@ -14,7 +14,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EDGE_APPLICATIONS } from '../../packages/tidegate/src/api/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
-import { eventually, type Manager, startManager } from './support.ts';
+import { eventually } from '../support/patience.ts';
+import { type Manager, startManager } from './support.ts';
 
 const WEBHOOK = 'edgeapplications.apps.kubeedge.io.tidegate.io';
 const MANIFEST = 'spec.workloadTemplate.manifests';

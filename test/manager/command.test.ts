@@ -4,8 +4,9 @@ import { KubeClient, loadConfig, NAMESPACES } from '@tidegate/kube';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
+import { eventually } from '../support/patience.ts';
 import { Tidegate } from '../support/tidegate.ts';
-import { eventually, startManager } from './support.ts';
+import { startManager } from './support.ts';
 
 let server: Embedded;
 let taken: Server;

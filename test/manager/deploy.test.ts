@@ -39,16 +39,10 @@ import {
 import { PARTS } from '../../packages/tidegate/src/manager/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
+import { eventually } from '../support/patience.ts';
 import { reservePort } from '../support/ports.ts';
 import { finish } from '../support/process.ts';
-import {
-  authorizationOf,
-  DEPLOY,
-  eventually,
-  type Manager,
-  startManager,
-  webhookObjects,
-} from './support.ts';
+import { authorizationOf, DEPLOY, type Manager, startManager, webhookObjects } from './support.ts';
 
 const INGRESS_NGINX_IMAGE = 'registry.example/ingress-nginx/controller:v1.11.2';
 const GENERATE = join(import.meta.dirname, '../../scripts/generate-crds.js');

@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import {
   ApiStatusError,
+  getCondition,
   isNotFound,
   KubeClient,
   type KubeObject,
@@ -20,7 +21,9 @@ import {
 } from '../../packages/tidegate/src/api/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
-import { eventually, type Manager, startManager } from './support.ts';
+import { linesLogger } from '../support/lines-logger.ts';
+import { eventually } from '../support/patience.ts';
+import { type Manager, startManager } from './support.ts';
 
 const CONFIGURATIONS: Resource = {
   group: 'admissionregistration.k8s.io',
@@ -202,6 +205,31 @@ describe('several managers', () => {
     await first.stop();
     await eventually(async () => (await holder()) === 'second');
   });
+});
+
+it('continues after it has lost a lease, and reports it in the log', async () => {
+  const log = linesLogger();
+  const own = await newClient();
+  const manager = await startManager(own, { identity: 'loser', leaderElection: true, log });
+  const lease = { namespace: 'tidegate-system', name: 'tidegate-pools' };
+  const holder = async (): Promise<string | undefined> =>
+    (await client.get(LEASES, lease)).spec?.holderIdentity;
+  const setHolder = (holderIdentity: string): Promise<KubeObject> =>
+    client.patch(LEASES, lease, 'merge', { spec: { holderIdentity } });
+  await eventually(async () => (await holder()) === 'loser');
+  await setHolder('thief');
+  await eventually(async () => log.lines.some((line) => line.includes('a lease is lost')));
+  // Released, as when the other leader stops.
+  await setHolder('');
+  await eventually(async () => (await holder()) === 'loser');
+  await client.create(NODE_POOLS, pool('after'));
+  await eventually(async () => {
+    const { status } = await client.get(NODE_POOLS, { name: 'after' });
+    return getCondition(status?.conditions, 'Ready') !== undefined;
+  });
+  await manager.stop();
+  await own.close();
+  await client.delete(NODE_POOLS, { name: 'after' });
 });
 
 it('reports its health, and releases everything when it stops', async () => {

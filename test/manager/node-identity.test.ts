@@ -15,7 +15,8 @@ import {
   NODE_POOLS,
 } from '../../packages/tidegate/src/api/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
-import { eventually, type Manager, startManager, VALIDATING_CONFIGURATIONS } from './support.ts';
+import { eventually } from '../support/patience.ts';
+import { type Manager, startManager, VALIDATING_CONFIGURATIONS } from './support.ts';
 
 let server: Embedded;
 let admin: KubeClient;

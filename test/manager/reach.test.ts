@@ -162,6 +162,9 @@ describe('the account of admission', () => {
         "apps.kubeedge.io/edgeapplications",
         "apps.kubeedge.io/nodegroups",
         "apps.openyurt.io/nodepools",
+        "apps.openyurt.io/yurtappdaemons",
+        "apps.openyurt.io/yurtappoverriders",
+        "apps.openyurt.io/yurtappsets",
         "apps.openyurt.io/yurtingresses",
         "namespaces/tidegate-routers",
         "namespaces/tidegate-system",
@@ -171,6 +174,7 @@ describe('the account of admission', () => {
         "networking.tidegate.io/ingressclassparameters",
         "networking.tidegate.io/ingressclasspolicies",
         "networking.tidegate.io/l7routers",
+        "networking.tidegate.io/routerprovisioners",
         "nodes",
         "services",
       ]
@@ -310,6 +314,7 @@ describe('the account of routers', () => {
         "networking.tidegate.io/ingressclassparameters",
         "networking.tidegate.io/ingressclasspolicies",
         "networking.tidegate.io/l7routers",
+        "networking.tidegate.io/routerprovisioners",
         "nodes",
         "rbac.authorization.k8s.io/clusterrolebindings",
         "rbac.authorization.k8s.io/clusterroles",
@@ -322,14 +327,19 @@ describe('the account of routers', () => {
 });
 
 describe('the account of apps', () => {
-  it('changes EdgeApplications only, until a namespace grants more', () => {
+  it('changes EdgeApplications, and the status of the kinds of OpenYurt, until a namespace grants more', () => {
     expect(writesOf('apps')).toMatchInlineSnapshot(`
       [
+        "*: create apps.kubeedge.io/edgeapplications",
         "*: create events",
         "*: patch apps.kubeedge.io/edgeapplications",
         "*: patch apps.kubeedge.io/edgeapplications/status",
+        "*: patch apps.openyurt.io/yurtappdaemons/status",
+        "*: patch apps.openyurt.io/yurtappsets/status",
         "*: patch events",
         "*: update apps.kubeedge.io/edgeapplications/finalizers",
+        "*: update apps.openyurt.io/yurtappdaemons/finalizers",
+        "*: update apps.openyurt.io/yurtappsets/finalizers",
         "tidegate-system: get coordination.k8s.io/leases/tidegate-apps",
         "tidegate-system: update coordination.k8s.io/leases/tidegate-apps",
       ]
@@ -340,6 +350,9 @@ describe('the account of apps', () => {
         "apps.kubeedge.io/edgeapplications",
         "apps.kubeedge.io/nodegroups",
         "apps.openyurt.io/nodepools",
+        "apps.openyurt.io/yurtappdaemons",
+        "apps.openyurt.io/yurtappoverriders",
+        "apps.openyurt.io/yurtappsets",
         "namespaces/tidegate-routers",
         "namespaces/tidegate-system",
         "nodes",

@@ -6,7 +6,8 @@ import { VirtualClock } from '@tidegate/kube/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runWebhook } from '../../packages/tidegate/src/admission/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
-import { eventually, VALIDATING_CONFIGURATIONS } from './support.ts';
+import { eventually } from '../support/patience.ts';
+import { VALIDATING_CONFIGURATIONS } from './support.ts';
 
 const HOUR = 3_600_000;
 const HALF_A_YEAR = 184 * 24 * HOUR;

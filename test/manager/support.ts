@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type KubeClient,
   type KubeObject,
@@ -92,13 +91,4 @@ export async function authorizationOf(admin: KubeClient, name: string): Promise<
   };
   const { status } = await admin.create<KubeObject>(SERVICE_ACCOUNTS, request, { subresource: 'token' });
   return `Bearer ${(status as { token: string }).token}`;
-}
-
-/** Polls `look` until it returns a value, up to the timeout of the test. */
-export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
-  for (;;) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
-    await sleep(10);
-  }
 }

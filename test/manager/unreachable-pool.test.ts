@@ -12,13 +12,15 @@ import {
   PODS,
   silentLogger,
 } from '@tidegate/kube';
+import { VirtualClock } from '@tidegate/kube/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NODE_POOL_LABEL, NODE_POOLS } from '../../packages/tidegate/src/api/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
-import { eventually, type Manager, startManager } from './support.ts';
+import { eventually } from '../support/patience.ts';
+import { type Manager, startManager } from './support.ts';
 
-const LEASE_SECONDS = 4;
-const RENEW_MS = 500;
+const LEASE_SECONDS = 40;
+const STEP_SECONDS = 4;
 const LEASE_NAMESPACE = 'kube-node-lease';
 
 let server: Embedded;
@@ -26,12 +28,13 @@ let client: KubeClient;
 let manager: Manager;
 let controllers: Promise<void>;
 const stop = new AbortController();
-const hearts = new Map<string, Heart>();
+let time: Time;
 
 beforeAll(async () => {
   server = await startEmbedded();
   client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
   manager = await startManager(client);
+  time = new Time();
   controllers = runControllers({
     client,
     clusterCidr: '127.100.0.0/16',
@@ -39,6 +42,7 @@ beforeAll(async () => {
     log: silentLogger,
     metrics: new Metrics(),
     signal: stop.signal,
+    clock: time.clock,
   });
   for (const name of ['paris', 'rome'])
     await client.create(NODE_POOLS, {
@@ -55,9 +59,9 @@ beforeAll(async () => {
     await join(node, pool);
 });
 afterAll(async () => {
-  await fallSilent(...hearts.keys());
   stop.abort();
   await controllers;
+  await time.stop();
   await manager.stop();
   await client.close();
   await server.stop();
@@ -70,52 +74,73 @@ async function join(name: string, pool: string): Promise<void> {
     kind: 'Node',
     metadata: { name, labels: { [NODE_POOL_LABEL]: pool } },
   });
-  hearts.set(name, await Heart.start(name));
+  await time.report(name);
   await setReady(NODES, { name });
   await client.create(PODS, pod(name));
   await setReady(PODS, { namespace: 'default', name });
 }
 
-/** Renews the lease of a node until it is stopped. */
-class Heart {
-  readonly #name: string;
-  readonly #beating: Promise<void>;
+/**
+ * The time of the node controllers. It passes only after all nodes that still report have renewed their leases. So a machine
+ * that is busy for longer than a lease makes no node unreachable.
+ */
+class Time {
+  readonly clock = new VirtualClock(Date.now());
+  readonly #reporting = new Set<string>();
+  readonly #passing: Promise<void>;
+  #rounds = 0;
   #stopped = false;
 
-  static async start(name: string): Promise<Heart> {
+  constructor() {
+    this.#passing = this.#run();
+  }
+
+  async report(node: string): Promise<void> {
     await client.create(LEASES, {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: { name, namespace: LEASE_NAMESPACE },
-      spec: beat(name),
+      metadata: { name: node, namespace: LEASE_NAMESPACE },
+      spec: this.#lease(node),
     });
-    return new Heart(name);
+    this.#reporting.add(node);
   }
 
-  private constructor(name: string) {
-    this.#name = name;
-    this.#beating = this.#run();
+  fallSilent(...nodes: string[]): void {
+    for (const node of nodes) this.#reporting.delete(node);
+  }
+
+  /** Waits until this many seconds have passed for the controllers. */
+  async pass(seconds: number): Promise<void> {
+    const end = this.#rounds + Math.ceil(seconds / STEP_SECONDS);
+    await eventually(async () => this.#rounds >= end);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    await this.#beating;
+    await this.#passing;
   }
 
   async #run(): Promise<void> {
-    const target = { namespace: LEASE_NAMESPACE, name: this.#name };
     while (!this.#stopped) {
-      await client.patch(LEASES, target, 'merge', { spec: beat(this.#name) });
-      await sleep(RENEW_MS);
+      const renewals = [...this.#reporting].map((name) =>
+        client.patch(LEASES, { namespace: LEASE_NAMESPACE, name }, 'merge', { spec: this.#lease(name) }),
+      );
+      await Promise.all(renewals);
+      // The informers of the controllers receive the renewals meanwhile.
+      await sleep(100);
+      await this.clock.advance(STEP_SECONDS * 1000);
+      this.#rounds++;
     }
   }
-}
 
-const beat = (node: string): Lease['spec'] => ({
-  holderIdentity: node,
-  leaseDurationSeconds: LEASE_SECONDS,
-  renewTime: new Date().toISOString().replace('Z', '000Z'),
-});
+  #lease(node: string): Lease['spec'] {
+    return {
+      holderIdentity: node,
+      leaseDurationSeconds: LEASE_SECONDS,
+      renewTime: new Date(this.clock.now()).toISOString().replace('Z', '000Z'),
+    };
+  }
+}
 
 const pod = (name: string): KubeObject => ({
   apiVersion: 'v1',
@@ -129,10 +154,6 @@ const setReady = (resource: typeof NODES | typeof PODS, target: { namespace?: st
     status: { conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: new Date().toISOString() }] },
   });
 
-const fallSilent = async (...nodes: string[]): Promise<void> => {
-  await Promise.all(nodes.map((node) => hearts.get(node)?.stop()));
-};
-
 const readyOf = async (resource: typeof NODES | typeof PODS, name: string): Promise<string | undefined> => {
   const target = resource === PODS ? { namespace: 'default', name } : { name };
   const { status } = await client.get(resource as typeof NODES, target);
@@ -141,14 +162,14 @@ const readyOf = async (resource: typeof NODES | typeof PODS, name: string): Prom
 
 describe('an unreachable node', () => {
   test('has a pod that is not ready, if other nodes of its pool still report', async () => {
-    await fallSilent('r1');
+    time.fallSilent('r1');
     await eventually(async () => (await readyOf(PODS, 'r1')) === 'False');
     expect(await readyOf(NODES, 'r1')).toBe('Unknown');
     expect(await readyOf(PODS, 'r2')).toBe('True');
   });
 
   test('keeps its pod ready, if its whole pool is unreachable', async () => {
-    await fallSilent('p1', 'p2');
+    time.fallSilent('p1', 'p2');
     for (const node of ['p1', 'p2']) await eventually(async () => (await readyOf(NODES, node)) === 'Unknown');
     const events = async (): Promise<string> =>
       JSON.stringify(
@@ -156,8 +177,21 @@ describe('an unreachable node', () => {
       );
     await eventually(async () => (await events()).includes('Node p2 status is now: NodeNotReady'));
     // The node controller retries every quarter of the grace period.
-    await sleep(LEASE_SECONDS * 500);
+    await time.pass(LEASE_SECONDS / 2);
     expect([await readyOf(PODS, 'p1'), await readyOf(PODS, 'p2')]).toEqual(['True', 'True']);
+  });
+
+  test('does not keep a manager ready that the API server cannot reach', async () => {
+    const target = { namespace: 'tidegate-system', name: 'manager' };
+    const labels = { 'app.kubernetes.io/part-of': 'tidegate' };
+    await client.create(PODS, { ...pod('p1'), metadata: { ...target, labels } });
+    await setReady(PODS, target);
+    const lost = { status: { conditions: [{ type: 'Ready', status: 'False' }] } };
+    await client.patch(PODS, { ...target, subresource: 'status' }, 'strategic', lost);
+    // The same change of another pod of the node is refused.
+    await expect(
+      client.patch(PODS, { namespace: 'default', name: 'p1', subresource: 'status' }, 'strategic', lost),
+    ).rejects.toThrow('pods are left unchanged');
   });
 
   test('keeps its pod from being evicted, with a message that explains why', async () => {

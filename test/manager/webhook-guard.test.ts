@@ -13,11 +13,11 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
+import { eventually } from '../support/patience.ts';
 import { reservePort } from '../support/ports.ts';
 import {
   authorizationOf,
   DEPLOY,
-  eventually,
   type Manager,
   startManager,
   VALIDATING_CONFIGURATIONS,
@@ -147,6 +147,9 @@ describe('with Kubernetes before 1.30', () => {
     expect(closed).toEqual([
       'edgeapplications.apps.kubeedge.io.tidegate.io',
       'status.edgeapplications.apps.kubeedge.io.tidegate.io',
+      'yurtappsets.apps.openyurt.io.tidegate.io',
+      'yurtappdaemons.apps.openyurt.io.tidegate.io',
+      'yurtappoverriders.apps.openyurt.io.tidegate.io',
     ]);
   });
 
@@ -235,6 +238,20 @@ describe('with Kubernetes 1.30 and later', () => {
     const apply = { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingWebhookConfiguration' };
     const object = { ...apply, metadata: NAME, webhooks: [more] };
     await denied(account.patch(VALIDATING, NAME, 'apply', object, { fieldManager: 'x', force: true }));
+  });
+
+  it.each([
+    ['labels', { a: 'b' }],
+    ['annotations', { a: 'b' }],
+    ['finalizers', ['example.com/keep']],
+    // The garbage collector would delete the configuration, because the owner does not exist.
+    ['ownerReferences', [{ apiVersion: 'v1', kind: 'Node', name: 'gone', uid: 'gone' }]],
+  ])('the account cannot change %s of a configuration', async (field, value) => {
+    for (const resource of [VALIDATING, MUTATING])
+      await denied(
+        account.patch(resource, NAME, 'merge', { metadata: { [field]: value } }),
+        'this account cannot change the metadata of webhook configurations',
+      );
   });
 
   it('the account cannot create, replace or delete a configuration, or change another', async () => {

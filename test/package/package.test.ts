@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ask } from '../story/callers.ts';
 import { Cluster, eventually } from '../support/cluster.ts';
+import { ask } from '../support/load.ts';
 import { Tidegate } from '../support/tidegate.ts';
 import { Installation, type NodeRelease } from './installation.ts';
 
@@ -67,7 +67,7 @@ async function answers(cluster: Cluster): Promise<Record<string, string>> {
     const address = await cluster.kubectl.run(
       `get l7router ${pool} -o jsonpath={.status.addresses[0].ip}:{.status.addresses[0].ports[0].port}`,
     );
-    found[pool] = (await ask(`http://${address}/`, { host: 'www.example.com' })).pool;
+    found[pool] = (await ask(`http://${address}/`, undefined, { host: 'www.example.com' })).pool;
   }
   return found;
 }

@@ -34,7 +34,7 @@ import {
   poolControllers,
 } from '../../packages/tidegate/src/pools/index.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
-import { eventually } from './support.ts';
+import { eventually } from '../support/patience.ts';
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
 
@@ -220,6 +220,32 @@ describe('the pool controllers', () => {
         ['NodesJoined', 'NodesLeft', 'LeftPool'].every((reason) => reasons.includes(reason)) || undefined
       );
     });
+  });
+
+  it('evicts pods that must be outside of pools only if a node is there', async () => {
+    const outside = {
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [{ matchExpressions: [{ key: NODE_GROUP_LABEL, operator: 'DoesNotExist' }] }],
+          },
+        },
+      },
+    };
+    await makeNode('a');
+    await makeNode('reserved');
+    await client.patch(NODES, { name: 'reserved' }, 'merge', {
+      spec: { taints: [{ key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' }] },
+    });
+    await makePod('manager', 'a', outside);
+    await makePod('placed', 'a', { nodeSelector: { [NODE_GROUP_LABEL]: 'other' } });
+    await client.create(NODE_GROUPS, group('all', { nodes: ['a'] }));
+    // The same pass over the node evicts one pod and leaves the other.
+    await isGone(PODS, 'placed', 'default');
+    const manager = { name: 'manager', namespace: 'default' };
+    expect((await client.get(PODS, manager)).metadata.deletionTimestamp).toBeUndefined();
+    await makeNode('free');
+    await isGone(PODS, 'manager', 'default');
   });
 
   it('respects disruption budgets, and does not assign a node to a second group', async () => {

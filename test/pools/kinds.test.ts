@@ -48,7 +48,11 @@ describe('validation of the kinds by the API server', () => {
       'ingressclasspolicies.networking.tidegate.io',
       'hostclaims.networking.tidegate.io',
       'l7routers.networking.tidegate.io',
+      'routerprovisioners.networking.tidegate.io',
       'yurtingresses.apps.openyurt.io',
+      'yurtappsets.apps.openyurt.io',
+      'yurtappdaemons.apps.openyurt.io',
+      'yurtappoverriders.apps.openyurt.io',
     ]);
   });
 

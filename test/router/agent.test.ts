@@ -293,14 +293,27 @@ describe('certificates', () => {
 });
 
 describe('starting and stopping', () => {
-  it('serves the stored table, with private keys, while the API server is unreachable', async () => {
+  it('serves the stored table, with private keys and users, while the API server is unreachable', async () => {
     const pair = authority.issue([host('a')]);
     await create(SECRETS, secret('cert', pair));
+    const hash = '{SHA}dIdTy8nGNNtl+hZJ2NYzvOB7CZ8=';
+    const data = { auth: Buffer.from(`ann:${hash}`).toString('base64') };
+    await create(SECRETS, { ...secret('users', pair), type: 'Opaque', data });
+    const annotations = {
+      'nginx.ingress.kubernetes.io/auth-type': 'basic',
+      'nginx.ingress.kubernetes.io/auth-secret': 'users',
+    };
     await create(
       INGRESSES,
-      web({ [`${host('a')}/`]: 'web:http' }, { tls: [{ secretName: 'cert', hosts: [host('a')] }] }),
+      web(
+        { [`${host('a')}/`]: 'web:http' },
+        { tls: [{ secretName: 'cert', hosts: [host('a')] }], annotations },
+      ),
     );
     const first = await run().ready();
+    await expect
+      .poll(() => first.driver.table.credentials.get(`${namespace}/users`)?.users)
+      .toEqual({ ann: hash });
     const { table } = first.driver;
     await first.stop();
     const nowhere = new KubeClient({
@@ -309,7 +322,7 @@ describe('starting and stopping', () => {
     });
     const second = await run({ client: nowhere }).ready();
     expect(second.driver.deltas).toHaveLength(1);
-    for (const part of ['hosts', 'upstreams', 'certificates'] as const)
+    for (const part of ['hosts', 'upstreams', 'certificates', 'credentials'] as const)
       expect([...second.driver.table[part].values()]).toEqual([...table[part].values()]);
     await second.stop();
     await nowhere.close();

@@ -105,6 +105,19 @@ describe('commands that read the cluster', () => {
     );
   });
 
+  it('trace requests of one namespace', async () => {
+    const trace = async (...args: string[]) => {
+      const run = new Tidegate(['trace', `http://${HOST}/x`, ...args, '--kubeconfig', cluster.kubeconfig]);
+      await run.exited;
+      return run.stdout + run.stderr;
+    };
+    expect(await trace('-n', 'shop')).toMatch(/^=> forwarded to the endpoint above, by Ingress shop\/web/m);
+    expect(await trace('-n', 'tidegate-system')).toContain('no Ingress with a class found');
+    const classes = new Tidegate(['get', 'ingressclass', '-n', 'shop', '--kubeconfig', cluster.kubeconfig]);
+    expect(await classes.exited).toEqual({ code: 0, signal: null });
+    expect(classes.stdout).toContain('gold');
+  });
+
   it('are available as a kubectl plugin', async () => {
     const kubectl = findKubectl();
     const path = [BIN, dirname(process.execPath), process.env.PATH].join(delimiter);
@@ -143,7 +156,9 @@ describe('tidegate router', () => {
       expect((await run.exited).code).toBe(1);
       return run.stderr;
     };
-    expect(await refusal(router())).toContain("required option '--class <name>' not specified");
+    expect(await refusal(router())).toBe(
+      'tidegate: set --class, or --shared-pods for the pods of several L7Routers\n',
+    );
     const port = String(backend.port);
     expect(await refusal(router('--class', 'gold', '--http-port', port))).toBe(
       `tidegate: port ${port} is already in use; choose another with --http-port (0 selects a free port)\n`,

@@ -24,6 +24,11 @@ export class Processes {
     }
   }
 
+  /** The address of the pod on its node. Undefined if it has none. */
+  async addressOf(pod: Pod): Promise<string | undefined> {
+    return this.#cluster.addressOf(pod).catch(() => undefined);
+  }
+
   crashesOf({ metadata }: Pod): number {
     return this.#crashes.get(metadata.uid ?? '') ?? 0;
   }

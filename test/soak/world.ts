@@ -8,6 +8,8 @@ import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certi
 import type { ClusterReport } from '../../packages/tidegate/src/supervisor/index.ts';
 import { Cluster, eventually } from '../support/cluster.ts';
 import { type DataPlane, EMBEDDED_DATA_PLANE } from '../support/data-plane.ts';
+import { ask } from '../support/load.ts';
+import { STORY_HOST } from './callers.ts';
 import { Excuses } from './excuses.ts';
 import { Processes } from './processes.ts';
 import type { Route } from './route.ts';
@@ -75,6 +77,11 @@ export class World {
       address,
       pool: labels['apps.kubeedge.io/belonging-to'] ?? '',
     }));
+    // `tidegate up` waits for the nodes that run the routers. The node ports of other nodes can open a moment later.
+    for (const { pool, address } of placed) {
+      const url = `http://${address}:${doors.get(pool)?.http}/`;
+      await eventually(`${url} is answered`, () => ask(url, undefined, { host: STORY_HOST }));
+    }
     const world = new World(cluster, client, dataPlane, placed, doors);
     for (const { name, replicas } of STORY_REPLICAS) world.replicas.set(name, replicas);
     return world;
@@ -142,7 +149,9 @@ export class World {
 
   /** The pods that respond when asked directly, regardless of their status in the API. */
   async answering(pods: readonly Pod[]): Promise<Pod[]> {
-    const answers = await Promise.all(pods.map(({ status }) => respondsAt8080(status?.podIP)));
+    const answers = await Promise.all(
+      pods.map(async (pod) => respondsAt8080(await this.processes.addressOf(pod))),
+    );
     return pods.filter((_, i) => answers[i]);
   }
 
@@ -185,6 +194,10 @@ async function openCluster(directory: string): Promise<{ cluster: Cluster; clien
 
 const respondsAt8080 = (ip: string | undefined): Promise<boolean> =>
   new Promise((resolve) => {
+    if (ip === undefined) {
+      resolve(false);
+      return;
+    }
     const request = get({ host: ip, port: 8080, agent: false, timeout: 1000 }, (response) => {
       response.resume();
       response.on('close', () => resolve(response.statusCode === 200));

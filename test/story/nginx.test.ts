@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { EmbeddedWorld } from './embedded-world.ts';
 import { story } from './story.ts';
 
-describe('the story, with the nginx data plane', () => story('nginx'));
+describe('the story, with the nginx data plane', () => story('embedded', () => EmbeddedWorld.open('nginx')));

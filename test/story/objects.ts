@@ -30,7 +30,8 @@ export function ingress(name: string, pool: string, paths: Record<string, string
 /** One pod in each pool. */
 export function application(name: string, pools: readonly string[]): KubeObject & { spec: object } {
   const labels = { app: name };
-  const container = { name, image: name, ports: [{ containerPort: 8080 }] };
+  // No policy means Always for an image without a tag, and a site without a link cannot pull.
+  const container = { name, image: name, imagePullPolicy: 'IfNotPresent', ports: [{ containerPort: 8080 }] };
   return {
     apiVersion: 'apps.kubeedge.io/v1alpha1',
     kind: 'EdgeApplication',

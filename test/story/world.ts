@@ -1,51 +1,67 @@
-/** The cluster of the story, as after `npm start`. */
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+/** What the story needs from a cluster. There is one implementation for each kind of cluster. */
+import type { Socket } from 'node:net';
 import type { KubeList, Pod, Service } from '@tidegate/kube';
 import type { ClusterReport } from '../../packages/tidegate/src/supervisor/index.ts';
-import { Cluster } from '../support/cluster.ts';
-import { type DataPlane, EMBEDDED_DATA_PLANE } from '../support/data-plane.ts';
+import type { DataPlane } from '../support/data-plane.ts';
+import type { Kubectl } from '../support/kubectl.ts';
 import type { Answer } from '../support/load.ts';
-import { run } from '../support/process.ts';
-import { Tidegate } from '../support/tidegate.ts';
-import { Callers, type Door } from './callers.ts';
+import type { Callers, Door, Site } from './callers.ts';
 
 export const POOLS = ['hangzhou', 'beijing'] as const;
 const ROUTERS = 'ingress-nginx';
 
-interface SecureDoor extends Door {
-  securePort: number;
+/** The cluster of `tidegate up`, or a Kubernetes with kubelets and containers. */
+export interface World extends Site {
+  readonly kubectl: Kubectl;
+  readonly callers: Callers;
+  readonly doors: Doors;
+  readonly dataPlane: DataPlane;
+  connect(url: URL): Promise<Socket>;
+  cut(pool: string): Promise<void>;
+  mend(pool: string): Promise<void>;
+  /** Kills the router, and resolves when another one runs in its pod. */
+  killRouter(pod: Pod): Promise<void>;
+  /** Kills the hub of a node, and resolves when another one runs. */
+  killHub(node: string): Promise<void>;
+  /** As when the power of the node fails and returns: its processes, and all that is not on disk, are gone. */
+  reboot(node: string): Promise<void>;
+  /** The output of `tidegate trace`. */
+  trace(...args: string[]): Promise<string>;
+  /** What only this kind of cluster has; see README.md. */
+  readonly embedded?: EmbeddedOnly;
+  close(): Promise<void>;
 }
 
-export class World {
-  readonly cluster: Cluster;
-  readonly callers: Callers;
-  readonly #doors: ReadonlyMap<string, SecureDoor>;
+export interface EmbeddedOnly {
+  /** The commands that `tidegate up` suggests. */
+  suggestions(): string[];
+  tried(line: string): Promise<Answer>;
+  report(): Promise<ClusterReport>;
+  status(): Promise<string>;
+}
 
-  private constructor(cluster: Cluster, doors: ReadonlyMap<string, SecureDoor>) {
-    this.cluster = cluster;
+/** The front doors of all pools. */
+export class Doors {
+  readonly #doors: ReadonlyMap<string, Door & { securePort: number }>;
+
+  private constructor(doors: ReadonlyMap<string, Door & { securePort: number }>) {
     this.#doors = doors;
-    this.callers = new Callers([...doors.values()]);
   }
 
-  static async open(dataPlane: DataPlane): Promise<World> {
-    const state = await mkdtemp(join(tmpdir(), 'tidegate-'));
-    if (dataPlane === 'embedded')
-      await writeFile(join(state, 'images.yaml'), JSON.stringify(EMBEDDED_DATA_PLANE));
-    const cluster = await Cluster.open(state);
-    const { nodes, pools } = await cluster.report();
-    const doors = new Map<string, SecureDoor>();
+  /** `addresses`: those of the nodes of each pool. */
+  static async find(kubectl: Kubectl, addresses: (pool: string) => string[]): Promise<Doors> {
+    const doors = new Map<string, Door & { securePort: number }>();
     for (const pool of POOLS) {
-      const { spec } = await cluster.kubectl.json<Service>(
-        `-n ${ROUTERS} get service tidegate-router-${pool}`,
-      );
+      const { spec } = await kubectl.json<Service>(`-n ${ROUTERS} get service tidegate-router-${pool}`);
       const [port = 0, securePort = 0] = spec?.ports?.map(({ nodePort }) => nodePort ?? 0) ?? [];
-      const members = pools.find(({ name }) => name === pool)?.nodes ?? [];
-      const addresses = nodes.filter(({ name }) => members.includes(name)).map(({ address }) => address);
-      doors.set(pool, { pool, urls: addresses.map((address) => `http://${address}:${port}/`), securePort });
+      const urls = addresses(pool).map((address) => `http://${address}:${port}/`);
+      doors.set(pool, { pool, urls, securePort });
     }
-    return new World(cluster, doors);
+    return new Doors(doors);
+  }
+
+  get all(): Door[] {
+    return [...this.#doors.values()];
   }
 
   /** The front door of a pool on its first node. */
@@ -63,31 +79,29 @@ export class World {
     url.port = String(this.#doors.get(pool)?.securePort);
     return url;
   }
+}
 
-  report(): Promise<ClusterReport> {
-    return this.cluster.report();
-  }
+async function podsIn(kubectl: Kubectl, pool: string): Promise<Pod[]> {
+  const selector = `app=nginx,apps.tidegate.io/edition=${pool}`;
+  return (await kubectl.json<KubeList<Pod>>(`get pods -l ${selector}`)).items;
+}
 
-  async pods(pool: string): Promise<string[]> {
-    const selector = `app=nginx,apps.tidegate.io/edition=${pool}`;
-    const { items } = await this.cluster.kubectl.json<KubeList<Pod>>(`get pods -l ${selector}`);
-    return items.map(({ metadata }) => `${metadata.name}`).toSorted();
-  }
+/** The names of the pods of the story's application in a pool. */
+export const podsOf = async (kubectl: Kubectl, pool: string): Promise<string[]> =>
+  (await podsIn(kubectl, pool)).map(({ metadata }) => `${metadata.name}`).toSorted();
 
-  async routerPod(pool: string): Promise<Pod> {
-    const selector = `networking.tidegate.io/router=${pool}`;
-    const { items } = await this.cluster.kubectl.json<KubeList<Pod>>(`-n ${ROUTERS} get pods -l ${selector}`);
-    return items[0]!;
+/** Their addresses, by node, as the cloud knows them. */
+export async function addressesOf(kubectl: Kubectl, pool: string): Promise<Map<string, string[]>> {
+  const addresses = new Map<string, string[]>();
+  for (const { spec, status } of await podsIn(kubectl, pool)) {
+    const node = spec?.nodeName ?? '';
+    addresses.set(node, [...(addresses.get(node) ?? []), `${status?.podIP}`].toSorted());
   }
+  return addresses;
+}
 
-  /** The output of a command that `tidegate up` suggested. */
-  async tried(line: string): Promise<Answer> {
-    return JSON.parse(await run(['/bin/sh', '-c', line])) as Answer;
-  }
-
-  async trace(...args: string[]): Promise<string> {
-    const trace = new Tidegate(['trace', ...args, '--kubeconfig', join(this.cluster.state, 'kubeconfig')]);
-    await trace.exited;
-    return trace.stdout + trace.stderr;
-  }
+export async function routerPod(kubectl: Kubectl, pool: string): Promise<Pod> {
+  const selector = `networking.tidegate.io/router=${pool}`;
+  const { items } = await kubectl.json<KubeList<Pod>>(`-n ${ROUTERS} get pods -l ${selector}`);
+  return items[0]!;
 }

@@ -3,7 +3,12 @@ import { type KubeClient, SERVICE_ACCOUNTS } from '@tidegate/kube';
 import { newSigningRequest, requestCertificate } from '@tidegate/kube/certificates';
 
 /** A token of a service account, which is created if it does not exist. */
-export async function accountToken(admin: KubeClient, name: string, namespace = 'default'): Promise<string> {
+export async function accountToken(
+  admin: KubeClient,
+  name: string,
+  namespace = 'default',
+  audiences?: string[],
+): Promise<string> {
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } };
   await admin.create(SERVICE_ACCOUNTS, account).catch((error) => {
     if (error.reason !== 'AlreadyExists') throw error;
@@ -12,7 +17,7 @@ export async function accountToken(admin: KubeClient, name: string, namespace = 
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
     metadata: { name, namespace },
-    spec: { expirationSeconds: 3600 },
+    spec: { expirationSeconds: 3600, audiences },
   };
   const answer = await admin.create(SERVICE_ACCOUNTS, request, { subresource: 'token' });
   return (answer as unknown as { status: { token: string } }).status.token;

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pod } from '@tidegate/kube';
+import { KubeClient, loadConfig, type Pod } from '@tidegate/kube';
 import {
   type ClusterReport,
   callSupervisor,
@@ -19,6 +19,7 @@ export class Cluster {
   readonly kubectl: Kubectl;
 
   readonly #command: readonly string[] | undefined;
+  #client: Promise<KubeClient> | undefined;
 
   private constructor(state: string, up: Tidegate, command?: readonly string[]) {
     this.state = state;
@@ -64,6 +65,14 @@ export class Cluster {
     return run.stdout;
   }
 
+  /** For tests that ask often: a start of kubectl takes a tenth of a second of CPU time. */
+  client(): Promise<KubeClient> {
+    this.#client ??= loadConfig({ path: join(this.state, 'kubeconfig'), env: {} }).then(
+      (config) => new KubeClient(config),
+    );
+    return this.#client;
+  }
+
   /** What `tidegate status -o json` prints, without starting a process for it. */
   async report(): Promise<ClusterReport> {
     const answer = await callSupervisor(new StateDirectory(this.state), { command: 'status' });
@@ -81,21 +90,24 @@ export class Cluster {
 
   /** The process of a pod's first container. */
   async processOf(pod: Pod): Promise<number> {
-    const file = join(
-      this.state,
-      'nodes',
-      pod.spec?.nodeName ?? '',
-      'pods',
-      pod.metadata.uid ?? '',
-      'pod.json',
-    );
-    const record = await readFile(file, 'utf8');
+    const record = await this.#recordOf(pod);
     const pid = Number(/"pid":(\d+)/.exec(record)?.[1]);
-    if (Number.isNaN(pid)) throw new Error(`no process in ${file}: ${record}`);
+    if (Number.isNaN(pid)) throw new Error(`no process of ${pod.metadata.name}: ${record}`);
     return pid;
   }
 
+  /** The address of a pod on its node, which the API does not know if the node has rebooted without a link. */
+  async addressOf(pod: Pod): Promise<string | undefined> {
+    return (JSON.parse(await this.#recordOf(pod)) as { podIP?: string }).podIP;
+  }
+
+  #recordOf({ metadata, spec }: Pod): Promise<string> {
+    const pods = join(this.state, 'nodes', spec?.nodeName ?? '', 'pods');
+    return readFile(join(pods, metadata.uid ?? '', 'pod.json'), 'utf8');
+  }
+
   async stop(): Promise<void> {
+    await (await this.#client)?.close();
     await this.up.kill('SIGTERM');
     await rm(this.state, { recursive: true, force: true });
   }
@@ -104,10 +116,10 @@ export class Cluster {
 /** Ends the wait immediately, because the condition can no longer become true. */
 export class Stop extends Error {}
 
-/** Polls until `look` returns something other than undefined; the error after the timeout includes the last failure. */
+/** Polls until `look` returns something other than undefined or false; the error after the timeout includes the last failure. */
 export async function eventually<T>(
   what: string,
-  look: () => Promise<T | undefined> | T | undefined,
+  look: () => Promise<T | undefined | false> | T | undefined | false,
   patienceMs = PATIENCE_MS,
 ): Promise<T> {
   const end = Date.now() + patienceMs;
@@ -116,7 +128,7 @@ export async function eventually<T>(
     const started = Date.now();
     try {
       const answer = await look();
-      if (answer !== undefined) return answer;
+      if (answer !== undefined && answer !== false) return answer;
     } catch (error) {
       if (error instanceof Stop) throw error;
       last = error;

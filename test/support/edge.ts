@@ -12,7 +12,7 @@ import {
   silentLogger,
   systemClock,
 } from '@tidegate/kube';
-import { type Hub, startHub } from '../../packages/tidegate/src/hub/index.ts';
+import { type Hub, type HubOptions, startHub } from '../../packages/tidegate/src/hub/index.ts';
 import { HEALTH_TIMINGS } from '../../packages/tidegate/src/hub/upstream/index.ts';
 import { installRbac } from '../../packages/tidegate/src/supervisor/install.ts';
 import { Relay } from '../../packages/tidegate/src/supervisor/relay.ts';
@@ -34,6 +34,8 @@ export interface EdgeOptions {
   /** Whether to put a front before the API server that can give false responses. */
   front?: boolean;
   clock?: Clock;
+  /** Smaller than usual, so that a test can reach them. */
+  connectionLimits?: HubOptions['connectionLimits'];
   /** Where the hub keeps its state, for example on a small disk. */
   state?: string;
 }
@@ -126,6 +128,7 @@ export class Edge {
       socket: join(this.state, 'hub.sock'),
       disabledFilters: this.#options.disabledFilters ?? [],
       clientCa: config.ca ?? '',
+      connectionLimits: this.#options.connectionLimits,
       version: 'test',
       log: this.#options.log ?? silentLogger,
       clock: this.#options.clock ?? systemClock,

@@ -1,5 +1,6 @@
 import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Failures } from './failures.ts';
 import { PATIENCE_MS } from './patience.ts';
 
 export interface Answer {
@@ -15,7 +16,7 @@ const PAUSE_MS = 50;
 
 /** Continuous requests until `stop`: some over connections that stay open, some over a new connection each. */
 export class Load {
-  readonly failures: string[] = [];
+  readonly #failures = new Failures();
   readonly pods = new Map<string, number>();
   answered = 0;
   readonly #agents: Agent[] = [];
@@ -28,6 +29,11 @@ export class Load {
       this.#agents.push(staying);
       this.#clients.push(this.#client(url, staying), this.#client(url, undefined));
     }
+  }
+
+  /** One line for each kind of failure. */
+  get failures(): string {
+    return this.#failures.toString();
   }
 
   async stop(): Promise<void> {
@@ -43,9 +49,7 @@ export class Load {
         this.answered += 1;
         this.pods.set(pod, (this.pods.get(pod) ?? 0) + 1);
       } catch (error) {
-        this.failures.push(
-          `${new Date().toISOString()} ${agent ? 'kept' : 'new'} connection: ${String(error)}`,
-        );
+        this.#failures.add(`${url} over a ${agent ? 'kept' : 'new'} connection: ${error}`);
       }
       await sleep(PAUSE_MS);
     }
@@ -53,10 +57,16 @@ export class Load {
 }
 
 /** One request; anything but a complete response of a stand-in is an error. */
-export function ask(url: string, agent?: Agent, headers?: Record<string, string>): Promise<Answer> {
+export function ask(
+  url: string,
+  agent?: Agent,
+  headers?: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     // Without an agent, a request uses its own connection.
-    const request = get(url, { agent: agent ?? false, headers, timeout: PATIENCE_MS }, (response) => {
+    const options = { agent: agent ?? false, headers, timeout: PATIENCE_MS, signal };
+    const request = get(url, options, (response) => {
       let body = '';
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => {
@@ -65,7 +75,12 @@ export function ask(url: string, agent?: Agent, headers?: Record<string, string>
       response.on('error', reject);
       response.on('end', () => {
         if (response.statusCode === 200) resolve(JSON.parse(body) as Answer);
-        else reject(new Error(`status ${response.statusCode}: ${body}`));
+        else
+          reject(
+            Object.assign(new Error(`status ${response.statusCode}: ${body.trim()}`), {
+              code: `HTTP_${response.statusCode}`,
+            }),
+          );
       });
     });
     request.on('timeout', () => request.destroy(new Error(`no response within ${PATIENCE_MS} ms`)));

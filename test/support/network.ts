@@ -42,6 +42,11 @@ export class Network {
     return new Network(holder);
   }
 
+  /** A process in this network. */
+  get pid(): number {
+    return Number(this.#holder.pid);
+  }
+
   /** The command line that runs a command in this network. */
   command(...command: string[]): string[] {
     const user = isRoot ? [] : ['-U', '--preserve-credentials'];

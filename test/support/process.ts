@@ -3,6 +3,7 @@
  * (see test/guard), output is kept for error messages, and a process that exits early is not an unhandled error.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { StringDecoder } from 'node:string_decoder';
 
@@ -153,4 +154,17 @@ function spawnOptions({ env, input, log, interactive, ipc, ...passedOn }: Proces
     env: env === undefined ? process.env : { TMPDIR: tmpdir(), ...env },
     stdio: ipc ? [stdin, output, output, 'ipc'] : [stdin, output, output],
   };
+}
+
+/**
+ * Whether a process runs. One that has ended stays in the table of processes until its parent asks for its exit code, for ever
+ * in a container whose first process does not do that.
+ */
+export function isRunning(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+  } catch {
+    return false;
+  }
 }

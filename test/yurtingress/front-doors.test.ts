@@ -1,8 +1,8 @@
 import { INGRESS_CLASSES, isNotFound, type KubeClient, NAMESPACES, type Resource } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { L7_ROUTERS, YURT_INGRESSES } from '../../packages/tidegate/src/api/index.ts';
-import { eventually } from '../pools/support.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
+import { eventually } from '../support/patience.ts';
 import { INGRESS_NGINX_IMAGE, World } from './world.ts';
 
 let server: EmbeddedWithKinds;
@@ -237,6 +237,17 @@ describe.concurrent('cases that other implementations of YurtIngress got wrong',
     expect(metadata.finalizers).toEqual(['apps.openyurt.io/yurtingress-controller']);
     await client.patch(L7_ROUTERS, { name: 'end' }, 'merge', { metadata: { finalizers: null } });
     await world.isGone(YURT_INGRESSES, 'ending');
+  });
+
+  it('with the finalizer of OpenYurt is deleted: nothing else removes it after the migration', async () => {
+    await world.make('migrated', { pools: await pools('from-openyurt') });
+    await world.door('from-openyurt');
+    await client.patch(YURT_INGRESSES, { name: 'migrated' }, 'merge', {
+      metadata: { finalizers: ['ingress.operator.openyurt.io', 'apps.openyurt.io/yurtingress-controller'] },
+    });
+    await world.deleteYurtIngress('migrated');
+    await world.isGone(L7_ROUTERS, 'from-openyurt');
+    await world.isGone(YURT_INGRESSES, 'migrated');
   });
 
   it('drift and deleted objects are corrected without a change of the spec', async () => {

@@ -2,6 +2,7 @@
 
 import { runControllers } from '@tidegate/envtest/controllers';
 import {
+  Applier,
   getCondition,
   INGRESSES,
   isBeingDeleted,
@@ -15,10 +16,11 @@ import {
   silentLogger,
 } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ROUTER_LABEL } from '../../packages/tidegate/src/api/index.ts';
-import { eventually, type Manager, startManager, VALIDATING_CONFIGURATIONS } from '../manager/support.ts';
+import { L7_ROUTERS, ROUTER_LABEL } from '../../packages/tidegate/src/api/index.ts';
+import { type Manager, startManager, VALIDATING_CONFIGURATIONS } from '../manager/support.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
+import { eventually } from '../support/patience.ts';
 import { makePool, World } from './world.ts';
 
 let server: Embedded;
@@ -85,7 +87,7 @@ const ingress = (name: string, ingressClassName: string, host: string, more: obj
   },
 });
 
-/** Writes the status of a pod of the router, as a kubelet would. */
+/** Writes the status of a pod of the router, as a kubelet would. A running router reports that it serves its hosts. */
 async function setPod(router: string, status: object, image = 'tidegate'): Promise<void> {
   const { metadata } = await eventually(async () => {
     const { items } = await client.list(PODS, { labelSelector: `${ROUTER_LABEL}=${router}` });
@@ -93,6 +95,11 @@ async function setPod(router: string, status: object, image = 'tidegate'): Promi
   });
   const { name = '', namespace } = metadata;
   await client.patch(PODS, { name, namespace, subresource: 'status' }, 'strategic', { status });
+  if (status !== running) return;
+  const { apiVersion, kind, metadata: of } = (await world.door(router)).router;
+  const agent = { name, appliedGeneration: of.generation ?? 1 };
+  const report = { apiVersion, kind, metadata: { name: router }, status: { agents: [agent] } };
+  await new Applier(client, name).applyStatus<KubeObject>(report, { resource: L7_ROUTERS });
 }
 const running = {
   phase: 'Running',

@@ -27,7 +27,7 @@ import {
 } from '../../packages/tidegate/src/api/index.ts';
 import { followMembership, poolControllers } from '../../packages/tidegate/src/pools/index.ts';
 import { yurtIngressControllers } from '../../packages/tidegate/src/yurtingress/index.ts';
-import { eventually } from '../pools/support.ts';
+import { eventually } from '../support/patience.ts';
 
 export const DEFAULT_IMAGE = 'tidegate:test';
 export const INGRESS_NGINX_IMAGE = 'ingress-nginx/controller:v1.11.2';

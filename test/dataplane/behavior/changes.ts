@@ -149,9 +149,10 @@ export function changes(make: MakeDriver): void {
     });
 
     test('sends fewer requests to a busy endpoint with least connections', async () => {
+      const held: (() => void)[] = [];
       const busy = await world.backend('busy', {
         handle: (_, response) => {
-          setTimeout(() => response.end(JSON.stringify({ backend: 'busy' })), 1000);
+          held.push(() => response.end(JSON.stringify({ backend: 'busy' })));
         },
       });
       const balance = 'leastConnections' as const;
@@ -161,10 +162,15 @@ export function changes(make: MakeDriver): void {
       });
       const asked: Promise<string | number>[] = [];
       for (let i = 0; i < 30; i++) {
-        const next = world.respondingBackend('least.io/');
+        const before = held.length;
+        let isAnswered = false;
+        const next = world.respondingBackend('least.io/').finally(() => {
+          isAnswered = true;
+        });
         asked.push(next);
-        await Promise.race([next, new Promise((resolve) => setTimeout(resolve, 100))]);
+        await expect.poll(() => isAnswered || held.length > before, { interval: 5 }).toBe(true);
       }
+      for (const finish of held) finish();
       const names = await Promise.all(asked);
       // Each worker counts its own requests only.
       expect(names.filter((each) => each === 'busy').length).toBeLessThanOrEqual(8);

@@ -4,7 +4,7 @@ import {
   isProxyHeader,
   PROXY_HEADER_PREFIXES,
   PROXY_HEADERS,
-} from '../../../packages/tidegate/src/dataplane/client-headers.ts';
+} from '../../../packages/tidegate/src/ingress/client-headers.ts';
 import { askHttp2, http2Session } from '../support/client.ts';
 import { GrpcBackend, grpcFrame } from '../support/grpc-backend.ts';
 import { host, upstream } from '../support/words.ts';

@@ -1,5 +1,6 @@
 import type { ClientHttp2Session } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { compilePattern } from '../../../packages/tidegate/src/ingress/regex/index.ts';
 import { CLOSED_PORTS } from '../../support/ports.ts';
 import { askHttp2, http2Session } from '../support/client.ts';
 import { GrpcBackend, grpcFrame } from '../support/grpc-backend.ts';
@@ -21,6 +22,13 @@ export function http2(make: MakeDriver): void {
         hosts: [
           host('one.io', 'one'),
           host('grpc.io', [route('/slow', 'grpc', { limits: { readTimeoutMs: 300 } }), route('/', 'grpc')]),
+          host('moved.io', [
+            route('/x/(.*)', 'grpc', {
+              match: 'Regex',
+              pattern: compilePattern('/x/(.*)', new Set([1]), '^'),
+              policy: { rewrite: { target: ['/', 1], prefix: ['/x'] } },
+            }),
+          ]),
           host('gone.io', 'gone'),
           host('next.io', 'next'),
         ],
@@ -37,6 +45,27 @@ export function http2(make: MakeDriver): void {
       session.destroy();
       await world.stop();
       await grpc.stop();
+    });
+
+    test('rewrites the path of gRPC requests', async () => {
+      const { status, headers } = await askHttp2(session, 'moved.io/x/echo.Echo/Say%20x', {
+        method: 'POST',
+        headers: { 'content-type': 'application/grpc', te: 'trailers' },
+        body: grpcFrame('hello'),
+      });
+      expect({ status, path: headers['x-path'] }).toEqual({ status: 200, path: '/echo.Echo/Say%20x' });
+      expect(`${headers['x-names']}`.split(',')).toContain('x-forwarded-prefix');
+    });
+
+    test('refuses control characters in the changed path of gRPC requests', async () => {
+      for (const character of ['%0A', '%1f', '%7F']) {
+        const { status } = await askHttp2(session, `moved.io/x/echo.Echo/${character}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/grpc', te: 'trailers' },
+          body: grpcFrame('hello'),
+        });
+        expect({ character, status }).toEqual({ character, status: 400 });
+      }
     });
 
     test('serves concurrent requests on one connection', async () => {

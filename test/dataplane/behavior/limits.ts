@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ENDPOINT_BACKOFF_MS } from '../../../packages/tidegate/src/dataplane/limits.ts';
 import { CLOSED_PORTS } from '../../support/ports.ts';
 import type { Backend } from '../support/backend.ts';
 import { TcpServer } from '../support/tcp-server.ts';
+import { vanishedEndpoint } from '../support/vanished.ts';
 import { host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
@@ -113,9 +115,11 @@ export function limits(make: MakeDriver): void {
         hosts: [host('out.io', 'out')],
         upstreams: [upstream('out', [failing.port, good.port])],
       });
+      const started = performance.now();
       for (let i = 0; i < 50; i++) expect(await world.respondingBackend('out.io/')).toBe('good');
-      // Each worker has its own back-off.
-      expect(failing.requests).toBeLessThanOrEqual(8);
+      // Each worker has its own back-off. On a busy machine, some of them end before the last request.
+      const ended = 2 * Math.floor((performance.now() - started) / ENDPOINT_BACKOFF_MS.first);
+      expect(failing.requests).toBeLessThanOrEqual(8 + ended);
       expect(failing.requests).toBeGreaterThan(0);
     });
 
@@ -148,6 +152,21 @@ export function limits(make: MakeDriver): void {
       for (let i = 0; i < 12; i++) answers.push(await world.ask('sad.io/'));
       expect(answers.filter(({ status }) => status === 503).length).toBeGreaterThan(3);
       expect(answers.find(({ status }) => status === 503)).toMatchObject({ body: 'own words' });
+    });
+
+    test('tries the next endpoint soon, if the address of one has vanished', async () => {
+      const vanished = await vanishedEndpoint();
+      // Longer than a test may take: the first attempt must not wait for it.
+      const limits = { connectTimeoutMs: 3_600_000 };
+      await world.change({
+        hosts: [host('moved.io', [route('/', 'moved', { limits })])],
+        upstreams: [upstream('moved', [vanished.port, good.port])],
+      });
+      try {
+        for (let i = 0; i < 4; i++) expect(await world.respondingBackend('moved.io/')).toBe('good');
+      } finally {
+        await vanished.close();
+      }
     });
 
     test('times out if an endpoint stops responding during the TLS handshake', async () => {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../../packages/tidegate/src/ingress/model.ts';
 import { askRaw, statusOf } from '../support/client.ts';
-import { action, host, route, upstream } from '../support/words.ts';
+import { action, type Change, host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
 /** Requests with the name of the backend that responds, or the status of an error response. */
-const REQUESTS: [string, string | number][] = [
+export const REQUESTS: readonly [string, string | number][] = [
   ['a.example.com/foo', 'one'],
   ['a.example.com/foo/', 'two'],
   ['a.example.com/foo?x=/bar', 'one'],
@@ -50,6 +50,27 @@ const ofRival = ({ action: own, ...rest }: Route): Route => ({
   action: { ...own, source: { ...own.source, namespace: 'rival' } },
 });
 
+/** The table that `REQUESTS` are about. The arguments are ports of the two endpoints. */
+export const routingTable = (one: number, two: number): Change => ({
+  hosts: [
+    host('a.example.com', [
+      route('/foo/bar', 'two'),
+      route('/foo', 'one', { match: 'Exact' }),
+      route('/foo', 'two'),
+      route('/v', 'two', { headers: [{ name: 'x-version', value: '2' }] }),
+      route('/v', 'one'),
+    ]),
+    host('*.example.com', 'one'),
+    host('owned.rival.org', [], { namespace: 'rival' }),
+    host('*.owned.rival.org', [route('/x', 'one')], { namespace: 'rival' }),
+    host('b.example.com', [route('/x', 'one')], { fallback: action('two') }),
+    host('missing.example.com', [route('/service', 'none'), route('/weightless', { one: 0 })]),
+    host('secure.example.com', 'one', { redirectToHttps: true }),
+    host('', [route('/everywhere', 'two'), ofRival(route('/rivals', 'one'))]),
+  ],
+  upstreams: [upstream('one', [one]), upstream('two', [two]), upstream('none', [], { problem: 'noService' })],
+});
+
 /** Which route a request takes, and the response if there is none. */
 export function routing(make: MakeDriver): void {
   describe('routing', () => {
@@ -59,29 +80,7 @@ export function routing(make: MakeDriver): void {
       world = await World.start(make);
       const one = await world.backend('one');
       const two = await world.backend('two');
-      await world.change({
-        hosts: [
-          host('a.example.com', [
-            route('/foo/bar', 'two'),
-            route('/foo', 'one', { match: 'Exact' }),
-            route('/foo', 'two'),
-            route('/v', 'two', { headers: [{ name: 'x-version', value: '2' }] }),
-            route('/v', 'one'),
-          ]),
-          host('*.example.com', 'one'),
-          host('owned.rival.org', [], { namespace: 'rival' }),
-          host('*.owned.rival.org', [route('/x', 'one')], { namespace: 'rival' }),
-          host('b.example.com', [route('/x', 'one')], { fallback: action('two') }),
-          host('missing.example.com', [route('/service', 'none'), route('/weightless', { one: 0 })]),
-          host('secure.example.com', 'one', { redirectToHttps: true }),
-          host('', [route('/everywhere', 'two'), ofRival(route('/rivals', 'one'))]),
-        ],
-        upstreams: [
-          upstream('one', [one.port]),
-          upstream('two', [two.port]),
-          upstream('none', [], { problem: 'noService' }),
-        ],
-      });
+      await world.change(routingTable(one.port, two.port));
     });
     afterAll(() => world.stop());
 

@@ -13,6 +13,8 @@ export interface Ask {
   method?: string;
   headers?: Record<string, string | string[]>;
   body?: string | Buffer;
+  /** Of the head of the response, in bytes. */
+  maxHeaderSize?: number;
   /** Default: a new connection for each request. */
   agent?: Agent | SecureAgent;
 }
@@ -31,10 +33,11 @@ const NO_SECURE_AGENT = new SecureAgent({ keepAlive: false });
 export function ask(
   port: number,
   where: string,
-  { method = 'GET', headers, body, agent }: Ask = {},
+  { method = 'GET', headers, body, agent, maxHeaderSize }: Ask = {},
 ): Promise<Answer> {
   const [host, path] = split(where);
-  const options = { port, path, method, headers: { host, ...headers }, agent: agent ?? NO_AGENT };
+  const own = { host, ...headers };
+  const options = { port, path, method, headers: own, agent: agent ?? NO_AGENT, maxHeaderSize };
   return new Promise((resolve, reject) => {
     request(options, (response) => read(response).then(resolve, reject))
       .on('error', reject)

@@ -1,4 +1,6 @@
+import { isIP } from 'node:net';
 import { Compiler, type Inputs } from '../../../packages/tidegate/src/ingress/compile/index.ts';
+import type { Delta } from '../../../packages/tidegate/src/ingress/model.ts';
 import { CLASS, service, slice } from '../../../packages/tidegate/src/ingress/testing/objects.ts';
 import type { Backend } from './backend.ts';
 import { type MakeDriver, World } from './world.ts';
@@ -6,6 +8,8 @@ import { type MakeDriver, World } from './world.ts';
 /** A data plane that is fed by the compiler of one class. */
 export class Cluster {
   readonly world: World;
+  /** By DNS name: the address, as routers resolve it. Names that are not here have no address. */
+  readonly names = new Map<string, string>();
   readonly #compiler = new Compiler({ classNames: [CLASS], now: Date.now });
 
   static async start(make: MakeDriver): Promise<Cluster> {
@@ -42,8 +46,20 @@ export class Cluster {
   /** Compiles and applies all changes. Returns the keys of the Ingresses whose outcome has changed. */
   async serve(): Promise<{ outcomes: string[] }> {
     const { delta, outcomes } = this.#compiler.flush();
-    if (delta !== undefined) await this.world.driver.apply(delta);
+    if (delta !== undefined) await this.world.driver.apply(this.#resolved(delta));
     return { outcomes: outcomes.set.map(({ ingress }) => ingress) };
+  }
+
+  /** What the router does with DNS names; see packages/tidegate/src/router/external-names.ts. */
+  #resolved(delta: Delta): Delta {
+    const set = delta.upstreams.set.map((upstream) => ({
+      ...upstream,
+      endpoints: upstream.endpoints.flatMap(({ address, port }) => {
+        const known = isIP(address) === 0 ? this.names.get(address) : address;
+        return known === undefined ? [] : [{ address: known, port }];
+      }),
+    }));
+    return { ...delta, upstreams: { ...delta.upstreams, set } };
   }
 
   stop(): Promise<void> {

@@ -11,6 +11,7 @@ import type {
   RouteAction,
   Upstream,
 } from '../../../packages/tidegate/src/ingress/model.ts';
+import type { RoutePolicy } from '../../../packages/tidegate/src/ingress/policy/index.ts';
 
 export const action = (upstreams: string | Record<string, number>, limits: Limits = {}): RouteAction => ({
   backends:
@@ -24,12 +25,17 @@ export const action = (upstreams: string | Record<string, number>, limits: Limit
 export const route = (
   path: string,
   upstreams: string | Record<string, number>,
-  more: { match?: Route['match']; headers?: HeaderMatch[]; limits?: Limits } = {},
+  more: Partial<Pick<Route, 'match' | 'pattern'>> & {
+    headers?: HeaderMatch[];
+    limits?: Limits;
+    policy?: RoutePolicy;
+  } = {},
 ): Route => ({
   path,
   match: more.match ?? 'Prefix',
+  ...(more.pattern && { pattern: more.pattern }),
   headers: more.headers ?? [],
-  action: action(upstreams, more.limits),
+  action: { ...action(upstreams, more.limits), ...(more.policy && { policy: more.policy }) },
 });
 
 export const host = (name: string, routes: string | Route[], more: Partial<HostRoutes> = {}): HostRoutes => ({

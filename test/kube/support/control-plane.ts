@@ -15,6 +15,13 @@ export const KUBERNETES_CLUSTER_IP = '10.96.0.1';
 const SERVICE_RANGE = '10.96.0.0/16';
 const ETCD_URL = 'http://127.0.0.1:2379';
 
+/** With real kubelets, everything runs. Nodes count as lost early, because a test waits for that. */
+const FOR_KUBELETS = {
+  controllers: '*,bootstrapsigner,tokencleaner',
+  'node-monitor-grace-period': '20s',
+  'use-service-account-credentials': 'true',
+};
+
 /** The controllers that work without kubelets and without a cloud provider. */
 const CONTROLLERS = [
   'endpointslice',
@@ -44,8 +51,14 @@ export class ControlPlane {
   readonly #etcd: Program;
   readonly #apiServer: Program;
   readonly #controllerManager: Program;
+  readonly #scheduler: Program | undefined;
 
-  private constructor(directory: string, namespace: Namespace, programs: string) {
+  private constructor(
+    directory: string,
+    namespace: Namespace,
+    programs: string,
+    { hasKubelets, controllers }: { hasKubelets: boolean; controllers: readonly string[] },
+  ) {
     this.directory = directory;
     this.namespace = namespace;
     this.programs = programs;
@@ -61,20 +74,37 @@ export class ControlPlane {
       'listen-client-urls': ETCD_URL,
       'advertise-client-urls': ETCD_URL,
     });
-    this.#apiServer = this.program('kube-apiserver', this.#apiServerOptions());
-    this.#controllerManager = this.program('kube-controller-manager', this.#controllerManagerOptions());
+    const forKubelets = hasKubelets ? this.#apiServerForKubelets() : {};
+    this.#apiServer = this.program('kube-apiserver', { ...this.#apiServerOptions(), ...forKubelets });
+    this.#controllerManager = this.program('kube-controller-manager', {
+      ...this.#controllerManagerOptions([...CONTROLLERS, ...controllers]),
+      ...(hasKubelets && FOR_KUBELETS),
+    });
+    const scheduler = { kubeconfig: this.adminKubeconfig, 'leader-elect': 'false', port: '0' };
+    this.#scheduler = hasKubelets ? this.program('kube-scheduler', scheduler) : undefined;
   }
 
-  static async create(): Promise<ControlPlane> {
+  /** Without kubelets, nodes and pods are objects whose status a test writes. `controllers`: run these as well. */
+  static async create({
+    hasKubelets = false,
+    controllers = [],
+  }: {
+    hasKubelets?: boolean;
+    controllers?: readonly string[];
+  } = {}): Promise<ControlPlane> {
     const programs = await kubernetesPrograms();
     const directory = await mkdtemp(join(tmpdir(), 'kube-'));
-    return new ControlPlane(directory, await Namespace.create('cloud'), programs);
+    return new ControlPlane(directory, await Namespace.create('cloud'), programs, {
+      hasKubelets,
+      controllers,
+    });
   }
 
   async start(): Promise<void> {
     await this.#etcd.start(() => this.namespace.run('curl', '-sSf', `${ETCD_URL}/health`));
     await this.startApiServer();
     await this.#controllerManager.start(() => this.kubectl.run('get serviceaccount default'));
+    await this.#scheduler?.start(async () => {});
   }
 
   startApiServer(): Promise<void> {
@@ -121,11 +151,25 @@ export class ControlPlane {
     };
   }
 
-  #controllerManagerOptions(): Record<string, string> {
+  /** Access to kubelets, for logs and exec; and to the pods of webhooks, because this namespace has no kube-proxy. */
+  #apiServerForKubelets(): Record<string, string> {
+    const { credentials } = this;
+    const client = credentials.client('kube-apiserver', 'system:masters');
+    return {
+      'kubelet-client-certificate': credentials.write('kubelet-client.crt', client.certificate),
+      'kubelet-client-key': credentials.write('kubelet-client.key', client.key),
+      'kubelet-preferred-address-types': 'InternalIP',
+      'enable-aggregator-routing': 'true',
+      'allow-privileged': 'true',
+      'enable-bootstrap-token-auth': 'true',
+    };
+  }
+
+  #controllerManagerOptions(controllers: readonly string[]): Record<string, string> {
     const { credentials } = this;
     return {
       kubeconfig: this.adminKubeconfig,
-      controllers: CONTROLLERS.join(','),
+      controllers: controllers.join(','),
       'service-account-private-key-file': credentials.tokenKeyFile,
       'root-ca-file': credentials.caFile,
       'cluster-signing-cert-file': credentials.caFile,

@@ -2,19 +2,26 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually, Stop } from '../../support/cluster.ts';
 import { TestProcess } from '../../support/process.ts';
-import type { Namespace } from './namespace.ts';
 
 const LOG_LINES_SHOWN = 15;
 
+/** Where a program runs, for example a network namespace. */
+export interface Place {
+  /** Prefix for a command that runs there. */
+  readonly wrapper: readonly string[];
+  /** Whether the process of the command is a child of the process that the prefix starts. */
+  readonly wrapperForks?: boolean;
+}
+
 /** A program that runs in a namespace. It can be stopped and started again. */
 export class Program {
-  readonly #namespace: Namespace;
+  readonly #namespace: Place;
   readonly #command: readonly string[];
   readonly #name: string;
   readonly #log: string;
   #child: TestProcess | undefined;
 
-  constructor(namespace: Namespace, directory: string, command: readonly string[], name: string) {
+  constructor(namespace: Place, directory: string, command: readonly string[], name: string) {
     this.#namespace = namespace;
     this.#command = command;
     this.#name = name;
@@ -39,10 +46,25 @@ export class Program {
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
-    if (child?.running) await child.kill(signal);
+    if (!child?.running) return;
+    // A wrapper that has a child does not forward signals, but ends with its child.
+    if (this.#namespace.wrapperForks) for (const pid of childrenOf(child.pid)) process.kill(pid, signal);
+    else child.signal(signal);
+    await child.exited;
   }
 
   lastLines(): string {
     return readFileSync(this.#log, 'utf8').split('\n').slice(-LOG_LINES_SHOWN).join('\n');
+  }
+}
+
+/** Empty if the process has just ended. */
+export function childrenOf(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return children.split(' ').filter(Boolean).map(Number);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
   }
 }

@@ -7,6 +7,8 @@ import type { Operation } from './operation.ts';
 /** The time until its node has restarted it and it is ready. */
 const ROUTER_START_S = 15;
 const NGINX_START_S = 10;
+/** The time until hub and agent run, and have started the pods, perhaps with a router. */
+const REBOOT_S = 45;
 /** For requests in progress. */
 const MOMENT_S = 2;
 /** After more kills, the next restart would take too long. */
@@ -66,6 +68,23 @@ const nginxWorker: Operation = async (world, chance) => {
   return kill(chance.of(workers)) ? `kill -9 an nginx worker of ${pool}` : undefined;
 };
 
+/**
+ * Hub, agent and pods of a node end, with or without a link, and its pods get new addresses. Other pods of the pool serve
+ * meanwhile; without any, or if the router was there, requests fail until the node has started them again.
+ */
+const power: Operation = async (world, chance) => {
+  const { name, address, pool } = chance.of(world.sites.all);
+  const pods = await world.answering(await world.countedPods(pool));
+  const routers = await world.routerPods(pool);
+  const isHere = ({ spec }: Pod): boolean => spec?.nodeName === name;
+  const isNeeded = routers.some(isHere) || pods.every(isHere);
+  const all = world.sites.addressesOf(pool);
+  world.excuses.give([address], REBOOT_S, `the power of ${name} failed`);
+  world.excuses.give(all, isNeeded ? REBOOT_S : MOMENT_S, `the power of ${name} failed, in ${pool}`);
+  await world.cluster.tidegate('reboot', name);
+  return `reboot ${name}${isNeeded ? ', which the pool needs' : ''}`;
+};
+
 /** The pods keep running, but the nodes and everything they listen on stop. */
 const everything: Operation = async (world) => {
   const addresses = world.sites.all.map(({ address }) => address);
@@ -86,6 +105,7 @@ export const KILLS: Record<string, Operation> = {
   'kill the manager': hidden('manager'),
   'kill a hub': hub,
   'kill a node': agent,
+  'reboot a node': power,
   'kill a pod': appPod,
   'kill a router': router,
   'kill an nginx master': nginxMaster,
