@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { guard, limits } from './vitest.limits.ts';
+import { LONG } from './vitest.long.ts';
 import { sources } from './vitest.sources.ts';
 
 /** End-to-end tests take seconds to minutes. They start first, so that no core is idle at the end. */
@@ -19,11 +20,15 @@ export default defineConfig({
   test: {
     // Unit tests and end-to-end tests are one project: a second one would transform and load all sources again.
     include: ['packages/*/{src,examples}/**/*.test.ts', 'test/**/*.test.ts'],
-    // Run by `npm run test:kube` and `npm run test:package`.
-    exclude: [...configDefaults.exclude, 'test/kube/**', 'test/package/**'],
+    // Run by `npm run test:kube`, `npm run test:long`, `npm run test:octavia` and `npm run test:package`.
+    exclude: [
+      ...configDefaults.exclude,
+      ...LONG,
+      ...['image', 'kube', 'octavia', 'package'].map((folder) => `test/${folder}/**`),
+    ],
     sequence: { sequencer: LongestFirst },
     // Tests wait for processes about as long as they compute, so there are more workers than cores.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     ...guard,
     ...limits,
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/report.json' }]],

@@ -7,6 +7,8 @@ import { runBareServer } from './apiserver/bare-server.ts';
 import { benchApiServer } from './apiserver/index.ts';
 import { benchHub } from './hub/index.ts';
 import { benchLocal } from './local/index.ts';
+import { benchOctavia } from './octavia/index.ts';
+import { benchPlacement } from './placement/index.ts';
 import { benchPools } from './pools/index.ts';
 import { EMBEDDED_PROCESS, runEmbeddedRouter } from './router/contenders.ts';
 import { benchRouter } from './router/index.ts';
@@ -15,6 +17,8 @@ const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   apiserver: benchApiServer,
   hub: benchHub,
   local: benchLocal,
+  octavia: benchOctavia,
+  placement: benchPlacement,
   pools: benchPools,
   router: benchRouter,
 };

@@ -65,6 +65,7 @@ export async function bundleAll() {
     {
       'bench/main': 'bench/main.ts',
       'chaos/main': 'test/chaos/main.ts',
+      'cluster/main': 'test/kube/cluster/main.ts',
       'fuzz/main': 'test/fuzz/main.ts',
       'soak/main': 'test/soak/main.ts',
     },

@@ -8,6 +8,7 @@ import { cacheDirectory, loadSource } from './docs/load-source.js';
 const ROOT = join(import.meta.dirname, '..');
 const DEPLOY = join(ROOT, 'deploy');
 const METRICS = join(ROOT, 'docs/reference/metrics.md');
+const ALERTS = join(ROOT, 'docs/guides/alerts.md');
 const MADE = 'Made by scripts/generate-deploy.js from packages/tidegate/src/install: change it there.';
 /** Folders in which every file is generated. */
 const GENERATED = ['base', 'overlays', 'chart/crds'];
@@ -25,7 +26,10 @@ async function generated() {
   ]);
   for (const name of crds)
     files.set(`chart/crds/${name}`, await readFile(join(DEPLOY, 'crds', name), 'utf8'));
-  const monitoring = install.monitoringTemplate(metricsOf(await readFile(METRICS, 'utf8')));
+  const monitoring = install.monitoringTemplate(
+    metricsOf(await readFile(METRICS, 'utf8')),
+    sectionsOf(await readFile(ALERTS, 'utf8')),
+  );
   files.set('chart/templates/monitoring.yaml', monitoring);
   const chart = { ...install.readChart(join(DEPLOY, 'chart')), version };
   chart.templates.set('monitoring.yaml', monitoring);
@@ -46,6 +50,19 @@ function metricsOf(page) {
   });
 }
 
+/** The sections of a page by their headings, each as one line without links. */
+const sectionsOf = (page) =>
+  new Map(
+    page
+      .split(/^## /m)
+      .slice(1)
+      .map((section) => {
+        const [heading, ...lines] = section.split('\n');
+        const text = lines.filter((line) => line !== '').join(' ');
+        return [heading, text.replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')];
+      }),
+  );
+
 const chartFile = (version) => `# ${MADE}
 apiVersion: v2
 name: tidegate
@@ -53,6 +70,8 @@ description: A front door for every edge site of one Kubernetes cluster.
 type: application
 version: ${version}
 appVersion: ${version}
+# Older versions need tidegate install, which leaves out what they do not serve.
+kubeVersion: ">=1.30.0-0"
 `;
 
 /** The paths of all files in the generated folders. */

@@ -10,15 +10,17 @@ const { values, positionals } = parseArgs({
   options: {
     load: { type: 'string', default: '20' },
     nice: { type: 'string', default: '0' },
+    long: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 });
 if (values.help) {
-  console.log(`usage: npm run test:load -- [--load THREADS] [--nice LEVEL] [TEST]...
+  console.log(`usage: npm run test:load -- [--load THREADS] [--nice LEVEL] [--long] [TEST]...
 
 Runs the tests, or those whose path contains TEST, while THREADS threads use all CPU time that they get (default 20). With
---nice, the tests yield to the threads and to other programs (0 to 19, default 0).`);
+--nice, the tests yield to the threads and to other programs (0 to 19, default 0). With --long, the tests are those of
+\`npm run test:long\`.`);
   process.exit(0);
 }
 const wrong = [
@@ -31,7 +33,10 @@ if (wrong.length > 0) {
 }
 
 for (let i = 0; i < Number(values.load); i++) new Worker('for (;;) ;', { eval: true }).unref();
-const vitest = spawn('nice', ['-n', values.nice, 'vitest', 'run', ...positionals], { stdio: 'inherit' });
+const config = values.long ? ['--config', 'vitest.config.long.ts'] : [];
+const vitest = spawn('nice', ['-n', values.nice, 'vitest', 'run', ...config, ...positionals], {
+  stdio: 'inherit',
+});
 // In a terminal, Ctrl-C reaches Vitest too. This process only waits for it.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => vitest.kill('SIGTERM'));

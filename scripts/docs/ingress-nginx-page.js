@@ -4,7 +4,114 @@ import { cell, code, generatedBy, page, table } from './markdown.js';
 const INTRODUCTION = `This page lists the annotations of ingress-nginx, with the prefix \`nginx.ingress.kubernetes.io/\`, and what Tidegate does with
 them on Ingresses of its classes. Ingresses that an ingress-nginx serves are not affected.`;
 
-const HONORED_TEXT = `Tidegate does what they ask for. The annotation of Tidegate has the same meaning; if an Ingress has both, it wins.`;
+const HONORED_TEXT = `Tidegate does what they ask for, as data of a route: no text of an annotation becomes configuration of nginx. If there is an
+annotation of Tidegate with the same meaning and an Ingress has both, the annotation of Tidegate wins.
+
+- An invalid value is rejected by admission. If an Ingress has one nevertheless, all requests for its paths get the response
+  503, and for its hosts if the annotation protects something. The event has the reason \`InvalidAnnotation\`.
+- A provisioner that cannot do what an annotation asks for, for example Octavia, does not serve the host. The Ingress has an event
+  with the reason \`NotSupported\`.
+- \`tidegate trace\` shows the policies of a route; \`--client ADDRESS\` shows what an allow or deny list does.
+
+### Paths that are regular expressions
+
+As in ingress-nginx, one Ingress with \`use-regex: "true"\` or \`rewrite-target\` makes regular expressions of all paths of its hosts,
+also of other Ingresses, which get an event with the reason \`PathsAreRegex\`. The expressions ignore case, match everything that
+begins with them (\`Exact\` has no effect), and the longest text is tried first.
+
+Expressions take linear time. Look-ahead and look-behind, back-references, atomic groups and possessive repetitions are refused, and
+so are expressions with more than 1000 characters, or with more than 400 steps when their repetitions are written out. Admission
+rejects them; if an Ingress has one nevertheless, the path is not served, and the event has the reason \`InvalidPath\`.
+
+Unlike ingress-nginx, Tidegate compares and rewrites the path as the client has sent it: \`%2F\` stays \`%2F\`. A rewrite that results in
+a path with dot segments gets the response 400.
+
+### Users and passwords
+
+\`auth-type: basic\` with \`auth-secret\` names a Secret in the namespace of the Ingress. The router may read only the Secrets that its
+Ingresses name. Hashes are those of \`htpasswd -B\` (bcrypt with a cost of at most 12), \`htpasswd -m\`, \`htpasswd -s\` and
+\`openssl passwd -5\` or \`-6\`; users with another hash cannot authenticate. Without the Secret, or if no user in it can authenticate, all
+requests for the paths get the response 503. An event of the Ingress (\`UsersNotFound\`, \`InvalidUsers\`), the status of the L7Router, the
+log of the router and \`tidegate trace\` show why. If the users of a namespace are too large for a router, the event says so
+(\`InvalidUsers\`, \`MemoryExceeded\`). A change of the Secret applies at once.
+
+Right passwords are remembered in the memory of the router. Others use at most a quarter of the CPU time of a worker; beyond it, the
+response is 503 with Retry-After. As with ingress-nginx, backends do not get the header Authorization.
+
+### Servers that authenticate clients
+
+With \`auth-url\`, the router asks a server about each request, before it forwards it, with the headers of the client and with
+\`X-Original-URL\`, \`X-Original-Method\`, \`X-Auth-Request-Redirect\`, \`X-Real-IP\` and \`X-Sent-From\`. The body of the request is not
+sent. A status of 2xx lets the client pass, 401 and 403 become the response of the client, and everything else is the response 500:
+another status, an answer that is not valid, no answer within the timeouts of the path, a name that cannot be resolved. The router logs
+the reason.
+
+The host is a DNS name, an address, or \`$host\`. Routers resolve names themselves. Loopback, link-local and multicast addresses are
+refused, also if a name resolves to them, so that an Ingress cannot use the router to reach services of its node. With \`$host\`, for
+example \`https://$host/oauth2/auth\`, the router asks the backend of its own route for this path, without a detour through the network;
+of the policies of that route, only its rewrite and \`upstream-vhost\` apply. As with ingress-nginx, the certificate of the server is
+not checked.
+
+Backends get the headers in \`auth-response-headers\` from the server only, never from a client. With \`auth-cache-key\`, answers are kept
+for each path of an Ingress. The parts of a key are compared one by one, and \`$remote_user\` stands for the whole header Authorization.
+Answers that set cookies, or with Expires or Vary, are not kept.
+
+### Other sites (CORS)
+
+The router answers preflight requests (OPTIONS) of allowed origins with status 204 before it applies lists, limits and passwords, as
+ingress-nginx does. Its headers replace those of the backend. Unlike ingress-nginx, an origin must match as a whole:
+\`https://*.example.com\` stands for one label, with scheme and port as written.
+
+### Timeouts and retries
+
+The annotations \`proxy-next-upstream*\` decide when another endpoint gets a request. Each endpoint gets it once, and a client gets the answer of
+the last one. A body that was sent to an endpoint is sent to another one only if it has at most 64 KiB and a known length. If the
+time of \`proxy-next-upstream-timeout\` is over after a status, nginx answers with this status and a text of the router. Requests and
+responses are not buffered, so annotations about buffers are only checked. Unlike other invalid values, invalid values of timeouts,
+retries and buffers are ignored, with an event: the defaults apply.
+
+### Canaries
+
+An Ingress with \`canary: "true"\` gives some requests of the same paths of another Ingress of the namespace to its own backends. The
+header decides first, then the cookie, then the weight. As in ingress-nginx, all other annotations of the canary have no effect, and a path
+has one canary, of the oldest Ingress. A canary without endpoints gets no requests. Unlike in ingress-nginx, a canary with lists, users or
+limits gets no requests unless the other Ingress has the same ones. Without another Ingress, its paths get the response 404. The event has
+the reason \`CanaryNotServed\`.
+
+### Clients that keep their endpoint
+
+With \`affinity: cookie\`, the cookie contains a hash of the endpoint, so all pods of a router agree on it, and a client keeps its endpoint when
+others come and go. If it is gone, the client gets another one, and another cookie. If it does not answer, another endpoint gets the request,
+and the client keeps its cookie unless \`session-cookie-change-on-failure\` is true. With \`upstream-hash-by\`, few keys move when endpoints come
+and go. \`load-balance: ewma\` compares the times of two random endpoints; each worker of nginx has its own.
+
+### Copies of requests
+
+With \`mirror-target\`, the router sends a copy of each request that it forwards, with the headers that the backend gets. It does so after
+lists, limits and authentication, and clients never wait for it. Copies are not sent again, and not for gRPC and WebSocket. To copy a body,
+the router reads it before it contacts the backend. Unlike with ingress-nginx, requests are not copied if their body has more than 1 MiB
+or an unknown length; with nginx and HTTP/2, this includes requests without Content-Length other than GET and HEAD. A router has at
+most 256 copies on their way, with nginx in each worker; it does not send others, and logs those that fail. The same addresses are refused as for \`auth-url\`.
+
+### Limits of requests
+
+Limits apply to each client by its address, to all paths of the Ingress together, and in each pod of a router: with \`replicas: 3\`, a client
+can send up to three times as many requests. The workers of one nginx share them. As in nginx, a client can send the burst at once
+(\`limit-burst-multiplier\` times the limit), and requests beyond it get the response 503. Requests that an allow or deny list refuses do
+not count.
+
+### Paths with limited access
+
+A backend may read \`//admin\` or \`/%61dmin\` as \`/admin\`. If a host has a route with a list, users or a limit of requests, each path
+is compared a second time, decoded and without empty segments, with the paths of the routes in the same form, and their limits apply.
+Some servers also remove path parameters (\`/admin;x\`), read backslashes as slashes, decode twice (\`/%2561dmin\`), or take the beginning
+for a host (\`//x/admin\`). If limits would apply only to a path that such a server reads, if different limits apply, or if it is unclear
+what a server reads, the response is 400. Lists are compared with the address that connects to the router.
+
+If a path or default backend of such an Ingress is not served, because an older Ingress has it with other limits or none, or because the
+host has too many paths or is an alias that gives way to rules, all requests for the host get the response 503. On a host with regular
+expressions, a path with limited access from an Ingress without them stands for itself. An expression with limited access must not need a
+semicolon or a backslash: \`/admin;x\` closes the host, \`/admin(;.*)?\` does not.`;
 
 const REFUSED_TEXT = `They protect something, and Tidegate does not support them yet. Served without them, an Ingress would be open to clients that
 it is meant to exclude:
@@ -24,25 +131,23 @@ or a word like \`whitelist\` or \`deny-list\`, or have one of the words \`waf\`,
 the annotations of an Ingress before you move it to a class of Tidegate.`;
 
 const IGNORED_TEXT = `Tidegate does without them. Admission warns about them, and the Ingress has an event with the reason \`AnnotationIgnored\`. The
-same applies to unknown names with the prefix of ingress-nginx.
-
-With \`use-regex: "true"\` or \`rewrite-target\`, ingress-nginx reads paths as regular expressions. Tidegate does not serve paths of such
-an Ingress that contain one of the characters \`\\ ^ $ * + ? ( ) [ ] { } |\`. Admission rejects them, and the Ingress has an event
-with the reason \`InvalidPath\`.`;
+same applies to unknown names with the prefix of ingress-nginx.`;
 
 const byName = ([a], [b]) => (a < b ? -1 : 1);
 
-export function ingressNginxPage({ HONORED, REFUSED, IGNORED }) {
+export function ingressNginxPage({ DOCUMENTED, HONORED, REFUSED, IGNORED }) {
+  const honored = [...DOCUMENTED].filter((name) => HONORED.has(name)).length;
   const rows = (entries, row) => [...entries].toSorted(byName).map(row);
   return page(
     generatedBy('packages/tidegate/src/ingress/nginx-annotations'),
     '# Annotations of ingress-nginx',
     INTRODUCTION,
+    `Of the ${DOCUMENTED.size} annotations that its user guide lists, ${honored} are honored.`,
     '## Honored',
     HONORED_TEXT,
     table(
-      ['Annotation', 'Annotation of Tidegate'],
-      rows(HONORED, ([name, { as }]) => [code(name), code(as)]),
+      ['Annotation', 'What Tidegate does', 'Annotation of Tidegate'],
+      rows(HONORED, ([name, { as, does }]) => [code(name), cell(does), as === undefined ? '' : code(as)]),
     ),
     '## Refused',
     REFUSED_TEXT,
