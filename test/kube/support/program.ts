@@ -48,7 +48,7 @@ export class Program {
     this.#child = undefined;
     if (!child?.running) return;
     // A wrapper that has a child does not forward signals, but ends with its child.
-    if (this.#namespace.wrapperForks) for (const pid of childrenOf(child.pid)) process.kill(pid, signal);
+    if (this.#namespace.wrapperForks) for (const pid of childrenOf(child.pid)) signalIfAlive(pid, signal);
     else child.signal(signal);
     await child.exited;
   }
@@ -64,7 +64,20 @@ export function childrenOf(pid: number): number[] {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
     return children.split(' ').filter(Boolean).map(Number);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (isGone(error)) return [];
     throw error;
   }
 }
+
+/** A process may end between the moment that it is found and the signal. */
+function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+}
+
+/** The kernel has two words for it: a missing file below /proc, and a missing process. */
+const isGone = (error: unknown): boolean =>
+  ['ENOENT', 'ESRCH'].includes(`${(error as NodeJS.ErrnoException).code}`);
