@@ -1,5 +1,6 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeDirectory, writeFileAtomically } from '@tidegate/disk';
 import { sleep } from '@tidegate/kube';
 import type { L7Router } from '../api/index.ts';
 import type { Driver } from '../dataplane/driver.ts';
@@ -15,13 +16,15 @@ export interface SectionName {
   readonly number: number;
   readonly router: string;
   readonly uid: string;
+  /** Of `spec.ingressClassName`, for metrics and the access log. It is not a part of the identity. */
+  readonly className?: string;
 }
 
 /** Undefined while the manager has not given the router a section. */
 export function sectionNameOf({ metadata, spec }: L7Router): SectionName | undefined {
   const number = spec.workload?.section;
   if (number === undefined) return undefined;
-  return { number, router: `${metadata.name}`, uid: `${metadata.uid}` };
+  return { number, router: `${metadata.name}`, uid: `${metadata.uid}`, className: spec.ingressClassName };
 }
 
 /** The directory of a section has all of its name, so that a router that starts without API server knows its sections. */
@@ -57,12 +60,14 @@ export class Section {
     const { driver, name } = options;
     this.#options = options;
     this.#snapshot = snapshot;
-    this.#driver = driver.section(name.number, name.uid);
+    const { number, uid: identity, router, className = '' } = name;
+    this.#driver = driver.section({ number, identity, router, className });
     this.#agent = this.#newAgent();
   }
 
   /** Resolves when the data plane has the table of the last run, if there is one. */
-  static async listen(options: SectionOptions): Promise<Section> {
+  static async listen(given: SectionOptions): Promise<Section> {
+    const options = { ...given, name: withClass(given.name, given.directory) };
     const { settings, name } = options;
     const snapshot = await Snapshot.open({
       directory: join(options.directory, directoryOf(name)),
@@ -108,6 +113,7 @@ export class Section {
   async remove(): Promise<void> {
     await this.stop();
     await this.#driver.close();
+    this.#options.settings.metrics.forget({ router: this.name.router });
     rmSync(join(this.#options.directory, directoryOf(this.name)), { recursive: true, force: true });
   }
 
@@ -142,5 +148,24 @@ export class Section {
         this.#agent = this.#newAgent();
       }
     }
+  }
+}
+
+/** The name with the class as the API server has it, or as it was in the last run. */
+function withClass(name: SectionName, directory: string): SectionName {
+  const own = join(directory, directoryOf(name));
+  const file = join(own, 'class');
+  makeDirectory(own);
+  if (name.className === undefined) return { ...name, className: readIfExists(file) };
+  writeFileAtomically(file, name.className, 0o600);
+  return name;
+}
+
+/** Only labels depend on it, so a missing file is no failure. */
+function readIfExists(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
   }
 }
