@@ -1,6 +1,6 @@
 /** Several routers in one pod, as `tidegate router --shared-pods` runs them, on both data planes. */
 import { X509Certificate } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ENDPOINT_SLICES, NAMESPACES, SERVICES } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -128,20 +128,18 @@ describe.each(['nginx', 'embedded'] as const)('a pod with several routers on %s'
       );
     }
     const lines = async () => readLines(pod.accessLog);
-    await expect
-      .poll(lines)
-      .toEqual(
-        expect.arrayContaining([
-          expect.objectContaining({ class: 'gold', router: 'gold-router', target: '/gold', status: 200 }),
-          expect.objectContaining({ class: 'gold', router: 'gold-router', target: '/nowhere', status: 404 }),
-          expect.objectContaining({
-            class: 'silver',
-            router: 'silver-router',
-            target: '/silver',
-            status: 200,
-          }),
-        ]),
-      );
+    await expect.poll(lines).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ class: 'gold', router: 'gold-router', target: '/gold', status: 200 }),
+        expect.objectContaining({ class: 'gold', router: 'gold-router', target: '/nowhere', status: 404 }),
+        expect.objectContaining({
+          class: 'silver',
+          router: 'silver-router',
+          target: '/silver',
+          status: 200,
+        }),
+      ]),
+    );
   });
 
   it('forgets the counts of a class that has left', async () => {
@@ -188,6 +186,56 @@ describe.each(['nginx', 'embedded'] as const)('a pod with several routers on %s'
       expect(await pod.ask(section, `${HOST}/${name}`)).toBe(200);
     expect(await pod.ask(2, `${HOST}/silver`)).toBe(404);
     expect((await pod.shake(3, HOST)).fingerprint).toBe(fingerprint);
+  });
+
+  it('is ready after a restart without the API server, although one class has no routes yet', async () => {
+    await enter('gold', { section: 1, rules: { [`${HOST}/`]: 'web:http' } });
+    await pod.start();
+    await served(1, HOST);
+    await expect.poll(() => storedHosts(pod)).toBe(1);
+    await pod.kill();
+    // What is left of a class that joined in the last moment.
+    await mkdir(join(pod.state, 'sections', '2_late-router_0000-1'), { recursive: true });
+    await pod.start({ offline: true });
+    expect([await pod.ask(1, HOST), await pod.ask(2, HOST)]).toEqual([200, 503]);
+  });
+
+  it('does not serve a class that has left, after a restart without the API server', async () => {
+    await enter('gold', { section: 1, rules: { [`${HOST}/`]: 'web:http' } });
+    await enter('silver', { section: 2, rules: { [`${HOST}/`]: 'web:http' } });
+    await pod.start();
+    for (const section of [1, 2]) await served(section, HOST);
+    await expect.poll(() => storedHosts(pod)).toBe(2);
+    await exit('silver');
+    const left = async (): Promise<boolean> => {
+      const names = await readdir(join(pod.state, 'sections'));
+      const own = names.find((name) => name.startsWith('2_'));
+      return own === undefined || (await readdir(join(pod.state, 'sections', own))).includes('left');
+    };
+    await expect.poll(left).toBe(true);
+    await pod.kill();
+    await pod.start({ offline: true });
+    expect(await pod.ask(1, HOST)).toBe(200);
+    expect(await pod.ask(2, HOST)).not.toBe(200);
+  });
+
+  it('serves the others while a class joins and leaves again and again', async () => {
+    await enter('gold', {
+      section: 1,
+      rules: { [`${HOST}/`]: 'web:http' },
+      annotations: { 'nginx.ingress.kubernetes.io/whitelist-source-range': '10.0.0.0/8' },
+    });
+    await enter('silver', { section: 2, rules: { [`${HOST}/`]: 'web:http' } });
+    await pod.start();
+    await served(2, HOST);
+    for (let round = 1; round <= 5; round++) {
+      await enter('guest', { section: 3, rules: { [`${HOST}/${round}`]: 'web:http' } });
+      await served(3, `${HOST}/${round}`);
+      // The policy of one class does not apply to the same host of another.
+      expect([await pod.ask(1, HOST), await pod.ask(2, HOST)]).toEqual([403, 200]);
+      await served(3, `${HOST}/${round - 1}`, 404);
+      await exit('guest');
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeDirectory, writeFileAtomically } from '@tidegate/disk';
 import { sleep } from '@tidegate/kube';
@@ -24,8 +24,12 @@ export interface SectionName {
 export function sectionNameOf({ metadata, spec }: L7Router): SectionName | undefined {
   const number = spec.workload?.section;
   if (number === undefined) return undefined;
-  return { number, router: `${metadata.name}`, uid: `${metadata.uid}`, className: spec.ingressClassName };
+  return { number, router: `${metadata.name}`, uid: `${metadata.uid}`, className: classOf(spec) };
 }
+
+/** Only a valid name is a label: the data planes separate names with tabs. */
+const classOf = ({ ingressClassName: name }: L7Router['spec']): string =>
+  /^[a-z0-9.-]+$/.test(name) ? name : '';
 
 /** The directory of a section has all of its name, so that a router that starts without API server knows its sections. */
 export const directoryOf = ({ number, router, uid }: SectionName): string => `${number}_${router}_${uid}`;
@@ -36,6 +40,11 @@ export function nameOfDirectory(directory: string): SectionName | undefined {
     ? undefined
     : { number: Number(number), router, uid };
 }
+
+const LEFT = 'left';
+
+/** Whether the router of the section in this directory had left the pods. */
+export const hasLeft = (directory: string): boolean => existsSync(join(directory, LEFT));
 
 export interface SectionOptions {
   readonly name: SectionName;
@@ -53,6 +62,7 @@ export class Section {
   readonly #snapshot: Snapshot;
   readonly #stop = new AbortController();
   #agent: Agent;
+  #hasLeft = false;
   #stopped: Promise<void> | undefined;
   #running: Promise<void> | undefined;
 
@@ -95,6 +105,26 @@ export class Section {
   /** Keeps the section up to date until it is stopped. The informers must run. */
   follow(): void {
     this.#running ??= this.#follow();
+  }
+
+  /**
+   * Notes on disk that the router has left the pods, or has returned. The section is served for a while after that, but not
+   * after a restart: without the API server, it would be served for ever.
+   */
+  noteLeft(hasLeft: boolean): void {
+    if (hasLeft === this.#hasLeft) return;
+    this.#hasLeft = hasLeft;
+    const file = join(this.#options.directory, directoryOf(this.name), LEFT);
+    try {
+      if (hasLeft) writeFileAtomically(file, '', 0o600);
+      else rmSync(file, { force: true });
+    } catch (error) {
+      const { log } = this.#options.settings;
+      log.warn(
+        { err: error, router: this.name.router },
+        'cannot note whether a router has left the shared pods',
+      );
+    }
   }
 
   /** Stops the agent. The data plane serves the section on. */
