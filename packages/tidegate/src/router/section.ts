@@ -191,7 +191,7 @@ function withClass(name: SectionName, directory: string): SectionName {
   return name;
 }
 
-/** Only labels depend on it, so a missing file is no failure. */
+/** Only labels depend on it, so the file can be missing. */
 function readIfExists(file: string): string {
   try {
     return readFileSync(file, 'utf8');

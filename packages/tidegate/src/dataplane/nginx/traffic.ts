@@ -71,8 +71,8 @@ function read(
       continue;
     }
     const key = `${section}\t${className}\t${router}\t${host}\t${service}`;
-    const labelled = section === '' ? own : { className: className!, router: router! };
-    const series = found.get(key) ?? empty(labelled, host!, service!);
+    const routerLabels = section === '' ? own : { className: className!, router: router! };
+    const series = found.get(key) ?? empty(routerLabels, host!, service!);
     found.set(key, series);
     if (what === 'code') series.codes.set(which!, Number(number));
     else if (what === 'bucket') series.buckets.set(which!, Number(number));
