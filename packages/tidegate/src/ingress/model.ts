@@ -39,6 +39,8 @@ export interface HostRoutes {
   readonly guarded?: true;
   /** The response is 200 over plain HTTP: the name proves which router this is. Only where routers share a data plane. */
   readonly isIdentity?: true;
+  /** For metrics and the access log: which router the section is for. Only where routers share a data plane. */
+  readonly section?: { readonly className: string; readonly router: string };
 }
 
 export interface Route {
