@@ -124,9 +124,15 @@ function actionWith(key: Key, { policy, ...action }: RouteAction): RouteAction {
   };
 }
 
-const policyWith = (key: Key, { basic, externalAuth, mirror, ...policy }: RoutePolicy): RoutePolicy => ({
+const policyWith = (
+  key: Key,
+  { basic, clientCertificate, externalAuth, mirror, ...policy }: RoutePolicy,
+): RoutePolicy => ({
   ...policy,
   ...(basic && { basic: { ...basic, credentials: key(basic.credentials) } }),
+  ...(clientCertificate && {
+    clientCertificate: { ...clientCertificate, credentials: key(clientCertificate.credentials) },
+  }),
   ...(mirror && { mirror: { ...mirror, upstream: key(mirror.upstream) } }),
   ...(externalAuth && {
     externalAuth: {

@@ -77,6 +77,7 @@ export class EmbeddedDriver implements Driver {
       ...this.#options,
       defaultCertificate: this.#ownCertificate,
       contextFor: (name) => this.#contexts.find(this.#table, name),
+      asksFor: (name) => this.#contexts.asking(this.#table, name, this.#ownCertificate!),
       handle: (exchange) => this.#handler.handle(exchange),
     });
     this.#showDefault();

@@ -159,7 +159,7 @@ return function(secure, port)
     return answer(503)
   end
   if upstream.protocol == "grpc" then
-    if not (route.policy and route.policy.external_auth) then
+    if not (route.policy and (route.policy.external_auth or route.policy.client_certificate)) then
       clear_proxy_headers()
     end
     return exec_grpc(changed)
