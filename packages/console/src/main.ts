@@ -8,8 +8,6 @@ import type { Hello, SourceState } from './wire.ts';
 interface Place {
   label: string;
   open: OpenPage;
-  /** The entry of the navigation that is highlighted, for pages without an entry of their own. */
-  within?: string;
 }
 
 const PLACES: Readonly<Record<string, Place>> = {
@@ -81,11 +79,10 @@ class Console {
     this.#page?.close?.();
     this.#page = place.open(this.#context, parts);
     document.title = `${this.#page.title} · Tidegate console`;
-    const entries = Object.entries(PLACES).filter(([, { within }]) => within === undefined);
     fill(
       this.#nav,
-      ...entries.map(([id, { label }]) => {
-        const current = id === (place.within ?? key) ? 'page' : undefined;
+      ...Object.entries(PLACES).map(([id, { label }]) => {
+        const current = id === key ? 'page' : undefined;
         return h('li', {}, h('a', { href: `#/${id}`, 'aria-current': current }, label));
       }),
     );
@@ -114,17 +111,12 @@ class Console {
       failed.length > 0 &&
         notice(
           'warn',
-          `Cannot read: ${failed.map(({ kind }) => KIND_WORDS[kind] ?? `${kind}s`).join(', ')}.`,
+          `Cannot read: ${failed.map(({ kind }) => `${kind}s`).join(', ')}.`,
           ...new Set(failed.map(({ message = '' }) => message)),
         ),
     );
   }
 }
-
-const KIND_WORDS: Readonly<Record<string, string>> = {
-  Ingress: 'Ingresses',
-  Edition: 'workloads of applications',
-};
 
 function decode(part: string): string {
   try {

@@ -43,55 +43,6 @@ export interface RouterRow {
   problems: number;
 }
 
-export interface IngressRule {
-  host: string;
-  path: string;
-  pathType: string;
-  backend: string;
-}
-
-export interface IngressRow {
-  kind: 'Ingress';
-  key: string;
-  ingressClass?: string;
-  rules: IngressRule[];
-  addresses: string[];
-  /** Hosts with a certificate of the user. */
-  tls: string[];
-}
-
-export interface ApplicationRow {
-  kind: 'EdgeApplication';
-  key: string;
-  ready: Tristate;
-  message?: string;
-  /** Names of the target pools. */
-  targets: string[];
-  rollout?: { phase: string; wave: string; message: string; updated: number; total: number; held: string[] };
-}
-
-/** A workload of an application for one site. */
-export interface EditionRow {
-  kind: 'Edition';
-  /** The kind, namespace and name of the workload. */
-  key: string;
-  application: string;
-  site: string;
-  images: string[];
-  ready: number;
-  wanted: number;
-}
-
-export interface PodRow {
-  kind: 'Pod';
-  key: string;
-  node?: string;
-  phase: string;
-  ready: number;
-  containers: number;
-  restarts: number;
-}
-
 /** The link between a node and the cloud, which the embedded cluster can cut. */
 export interface LinkRow {
   kind: 'Link';
@@ -100,7 +51,7 @@ export interface LinkRow {
   cut: boolean;
 }
 
-export type Row = NodeRow | PoolRow | RouterRow | IngressRow | ApplicationRow | EditionRow | PodRow | LinkRow;
+export type Row = NodeRow | PoolRow | RouterRow | LinkRow;
 export type RowKind = Row['kind'];
 
 /** The first message of a stream. What follows replaces all rows of earlier streams. */
@@ -108,7 +59,7 @@ export interface Hello {
   version: string;
   /** URL of the API server. */
   server: string;
-  /** The state directory if the cluster is an embedded one: then links can be cut. */
+  /** The state directory if the cluster is an embedded one. */
   embedded?: string;
 }
 
@@ -129,41 +80,4 @@ export interface StreamEvents {
   hello: Hello;
   change: Change;
   sources: SourceState[];
-}
-
-/** One step of a traced request. */
-export interface TraceStage {
-  stage: 'class' | 'router' | 'certificate' | 'rule' | 'policy' | 'upstream' | 'endpoint' | 'other';
-  text: string;
-  /** `used`: the request takes this way. `skipped`: it was considered, and `text` has the reason. */
-  outcome: 'used' | 'skipped' | 'failed';
-}
-
-export interface TraceView {
-  ingressClass: string;
-  stages: TraceStage[];
-  /** What the client gets. */
-  result: string;
-  ok: boolean;
-  problems: string[];
-}
-
-export interface CheckView {
-  check: string;
-  title: string;
-  findings: { level: 'ok' | 'warning' | 'error'; message: string; hint?: string }[];
-}
-
-/** What the embedded cluster can be asked to do. */
-export interface ActionRequest {
-  action: 'cut' | 'mend' | 'reboot' | 'kill';
-  /** For `kill`: what to kill. */
-  component?: string;
-  targets: string[];
-}
-
-export interface ActionResult {
-  /** The command that does the same. */
-  command: string;
-  output: string;
 }

@@ -7,11 +7,8 @@ import type { NodeRow, RouterRow } from '../wire.ts';
 /** With more nodes than this, a card shows squares without names. */
 const MOST_NAMES = 8;
 
-export const linkOfPool = (store: Store, id: PoolId): PoolLink =>
+const linkOfPool = (store: Store, id: PoolId): PoolLink =>
   poolLink(store.inPool('Node', id).map((node) => ({ node, cut: store.get('Link', node.key)?.cut })));
-
-export const poolAddress = (id: PoolId): string =>
-  `#/pool/${id.split('/').map(encodeURIComponent).join('/')}`;
 
 /** The card of a pool, and the names in it. */
 export function poolCard(
@@ -25,12 +22,7 @@ export function poolCard(
   const card = h(
     'article',
     { class: 'card', 'aria-label': `Pool ${nameOfPool(id)}` },
-    h(
-      'header',
-      {},
-      h('h2', {}, h('a', { href: poolAddress(id) }, nameOfPool(id))),
-      badge(LINK_TONES[link.state], linkText(link)),
-    ),
+    h('header', {}, h('h2', {}, nameOfPool(id)), badge(LINK_TONES[link.state], linkText(link))),
     h(
       'p',
       { class: 'quiet' },
@@ -78,7 +70,7 @@ const DOOR_WORDS: Readonly<Record<RouterRow['ready'], string>> = {
   Unknown: 'state unknown',
 };
 
-export const doorBadge = ({ ready }: RouterRow): HTMLElement => badge(DOOR_TONES[ready], DOOR_WORDS[ready]);
+const doorBadge = ({ ready }: RouterRow): HTMLElement => badge(DOOR_TONES[ready], DOOR_WORDS[ready]);
 
 const doorList = (doors: readonly RouterRow[]): HTMLElement =>
   h(

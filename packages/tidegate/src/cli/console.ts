@@ -14,7 +14,7 @@ interface Options extends ClusterFlags {
 
 export function consoleCommand(): Command {
   return new Command('console')
-    .description('Show a cluster in the browser: pools and their links, routes, applications and checks')
+    .description('Show a cluster in the browser: pools and their links, nodes and front doors')
     .addOption(kubeconfigOption())
     .addOption(contextOption())
     .addOption(
@@ -28,7 +28,7 @@ export function consoleCommand(): Command {
       'after',
       `
 The console uses your kubeconfig and stores nothing. It listens on 127.0.0.1 only. The address that it prints contains a key: a
-browser without the key is refused. Links and processes of an embedded cluster can be changed; other clusters are only shown.
+browser without the key is refused. The console does not change the cluster.
 
 Examples:
   tidegate console

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Hello, Row } from '@tidegate/console/wire';
+import type { Hello } from '@tidegate/console/wire';
 import type { Feed } from './feed.ts';
 import { type Api, type ApiRequest, ConsoleError } from './server.ts';
 import { stream } from './stream.ts';
@@ -17,27 +17,10 @@ export function apiOf(handlers: Readonly<Record<string, Handler>>): Api {
   };
 }
 
-/**
- * The stream of rows. Pods are the largest part of most clusters, so the stream contains only those of the pool in the
- * query, and then nothing else.
- */
+/** The stream of rows. */
 export const eventsHandler =
   (feed: Feed, hello: Hello): Handler =>
-  async ({ query }, response) => {
-    const pool = query.get('pods');
-    stream(response, feed, hello, pool === null ? ({ kind }) => kind !== 'Pod' : podsOf(feed, pool));
+  async (_request, response) => {
+    stream(response, feed, hello);
     return undefined;
   };
-
-/** Selects pods on nodes of a pool, for example of `NodePool/hangzhou`. A deleted pod has no row, and is always selected. */
-function podsOf(feed: Feed, pool: string): (row: { kind: Row['kind']; key: string }) => boolean {
-  const [kind, name] = pool.split('/');
-  return ({ kind: rowKind, key }) => {
-    if (rowKind !== 'Pod') return false;
-    const pod = feed.get('Pod', key);
-    if (pod === undefined) return true;
-    const node = pod.kind === 'Pod' && pod.node !== undefined ? feed.get('Node', pod.node) : undefined;
-    if (node?.kind !== 'Node') return false;
-    return name === (kind === 'NodePool' ? node.nodePool : node.nodeGroup);
-  };
-}

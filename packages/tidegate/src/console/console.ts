@@ -13,7 +13,7 @@ export interface ConsoleOptions {
   port: number;
   /** The folder with the files of the pages. */
   folder: string;
-  /** The state directory of an embedded cluster. Undefined for any other cluster, which is only shown. */
+  /** The state directory of an embedded cluster. Undefined for any other cluster. */
   state?: StateDirectory;
 }
 

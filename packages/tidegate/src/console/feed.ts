@@ -34,28 +34,17 @@ export class Feed {
     this.#clock = clock;
     this.#followed = SOURCES.map((source) => ({
       source,
-      informer: new Informer(client, source.resource, { ...source.select, transform: withoutManagedFields }),
+      informer: new Informer(client, source.resource, { transform: withoutManagedFields }),
     }));
     this.#states = this.#currentStates();
   }
 
   async run(signal: AbortSignal): Promise<void> {
     for (const { source, informer } of this.#followed) {
-      const put = (object: KubeObject): void => {
-        const row = source.row(object);
-        if (row !== undefined) this.put(row);
-      };
       informer.addHandler({
-        onAdd: put,
-        onUpdate: (old, object) => {
-          const [before, after] = [source.row(old), source.row(object)];
-          if (before !== undefined && after?.key !== before.key) this.drop(before);
-          put(object);
-        },
-        onDelete: (object) => {
-          const row = source.row(object);
-          if (row !== undefined) this.drop(row);
-        },
+        onAdd: (object) => this.put(source.row(object)),
+        onUpdate: (_old, object) => this.put(source.row(object)),
+        onDelete: (object) => this.drop(source.row(object)),
       });
     }
     const health = setInterval(() => this.#checkHealth(), HEALTH_MS);
@@ -73,10 +62,6 @@ export class Feed {
 
   get states(): readonly SourceState[] {
     return this.#states;
-  }
-
-  get(kind: RowKind, key: string): Row | undefined {
-    return this.#rows.get(idOf({ kind, key }));
   }
 
   put(row: Row): void {
@@ -121,19 +106,10 @@ export class Feed {
     for (const listener of [...this.#listeners]) listener.sources(states);
   }
 
-  /** Several sources can have rows of one kind. The worst of them counts. */
   #currentStates(): SourceState[] {
-    const states = new Map<RowKind, SourceState>();
-    for (const { source, informer } of this.#followed) {
-      const state = stateOf(source.kind, informer);
-      const known = states.get(source.kind);
-      if (known === undefined || RANK[state.state] > RANK[known.state]) states.set(source.kind, state);
-    }
-    return [...states.values()];
+    return this.#followed.map(({ source, informer }) => stateOf(source.kind, informer));
   }
 }
-
-const RANK = { live: 0, loading: 1, failed: 2 };
 
 const idOf = ({ kind, key }: { kind: RowKind; key: string }): string => `${kind} ${key}`;
 

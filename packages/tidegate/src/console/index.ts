@@ -2,8 +2,8 @@
  * `tidegate console`: pages that show a cluster, for a browser on the same machine. The pages themselves are
  * `packages/console`; this folder serves them, and the rows that they show.
  *
- * The console has no rights of its own. It reads with the kubeconfig of the user who started it, and everything that it shows
- * is gone when it ends. Only on an embedded cluster, whose state directory belongs to the same user, it can do something.
+ * The console has no rights of its own. It reads with the kubeconfig of the user that started it, and everything that it shows
+ * is gone when it ends.
  *
  * One row, from the API server to the browser:
  *  1. `server.ts` listens on a loopback address. `guard.ts` refuses requests of other web sites, and `session.ts` those of other

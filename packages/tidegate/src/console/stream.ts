@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Change, Hello, Row, StreamEvents } from '@tidegate/console/wire';
+import type { Hello, Row, StreamEvents } from '@tidegate/console/wire';
 import type { Feed } from './feed.ts';
 
 /** Rows per message of the first state, so that the browser can paint before all of them have arrived. */
@@ -9,10 +9,8 @@ const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 /** A comment, so that a dead connection is noticed. */
 const PING_MS = 15_000;
 
-type Wanted = (row: { kind: Row['kind']; key: string }) => boolean;
-
-/** Sends the state and then every change of the rows that `wants` selects, as server-sent events, until the client disconnects. */
-export function stream(response: ServerResponse, feed: Feed, hello: Hello, wants: Wanted): void {
+/** Sends the state and then every change of the rows, as server-sent events, until the client disconnects. */
+export function stream(response: ServerResponse, feed: Feed, hello: Hello): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   const send = <E extends keyof StreamEvents>(event: E, data: StreamEvents[E]): void => {
     // JSON has no line breaks outside of strings, and escapes those in strings.
@@ -26,17 +24,13 @@ export function stream(response: ServerResponse, feed: Feed, hello: Hello, wants
     chunk = [];
   };
   for (const row of feed.rows) {
-    if (!wants(row)) continue;
     chunk.push(row);
     if (chunk.length === CHUNK) flush();
   }
   flush();
   send('sources', [...feed.states]);
   const stop = feed.listen({
-    change: (change) => {
-      const part = selected(change, wants);
-      if (part !== undefined) send('change', part);
-    },
+    change: (change) => send('change', change),
     sources: (states) => send('sources', states),
   });
   const ping = setInterval(() => response.write(': ping\n\n'), PING_MS);
@@ -44,9 +38,4 @@ export function stream(response: ServerResponse, feed: Feed, hello: Hello, wants
     clearInterval(ping);
     stop();
   });
-}
-
-function selected({ put = [], drop = [] }: Change, wants: Wanted): Change | undefined {
-  const part = { put: put.filter(wants), drop: drop.filter(wants) };
-  return part.put.length + part.drop.length === 0 ? undefined : part;
 }
