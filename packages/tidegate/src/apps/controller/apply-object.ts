@@ -16,7 +16,16 @@ import type { ApplicationPods } from './application-pods.ts';
 import type { AppliedCache } from './applied-cache.ts';
 import { availabilityOf } from './availability.ts';
 import type { Children } from './children.ts';
-import { isBornFromApply, isCreatedBy, isOwnedBy, type Recorded, refusal, withOwner } from './ownership.ts';
+import {
+  hasOtherController,
+  isBornFromApply,
+  isCreatedBy,
+  isOwnedBy,
+  isTakenOver,
+  type Recorded,
+  refusal,
+  withOwner,
+} from './ownership.ts';
 import { permissionHint } from './permission-hint.ts';
 import { mustBeRecreated } from './recreate.ts';
 import { APPLY_FAILED, type Outcome } from './status.ts';
@@ -55,10 +64,11 @@ export async function applyObject(
   const [key, identity] = [keyOf(application), identityOf(rendered.object)];
   try {
     const live = await children.get(resource, rendered.object.metadata, signal);
-    const isOurs = live === undefined || isCreatedBy(live, recorded);
+    const isOurs = live === undefined || isCreatedBy(live, recorded) || isTakenOver(live, application);
     if (live !== undefined && isOurs) identifier.uid = live.metadata.uid;
     const object = live === undefined ? rendered.object : withLiveSelector(rendered.object, live);
-    const wanted = isOurs ? withOwner(object, application) : object;
+    const isControlled = live !== undefined && hasOtherController(live, application);
+    const wanted = isOurs && !isControlled ? withOwner(object, application) : object;
     if (live !== undefined) {
       if (!isOwnedBy(live, application, recorded !== undefined))
         return { identifier, available: false, reason: 'Refused', message: refusal(live, application) };
