@@ -1,5 +1,5 @@
 /** The packages, each importing only those above it, and only through their entry points. */
-const PACKAGES = ['disk', 'kube', 'serving', 'envtest', 'tidegate'];
+const PACKAGES = ['disk', 'kube', 'serving', 'console', 'envtest', 'tidegate'];
 
 /** Each folder of packages/tidegate/src imports only from those above it in this list, as docs/architecture.md says. */
 const LAYERS = [
@@ -22,6 +22,7 @@ const LAYERS = [
   'sysdump',
   'migrate',
   'supervisor',
+  'console',
   'cli',
 ];
 

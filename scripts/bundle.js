@@ -36,6 +36,22 @@ async function bundle(outdir, entryPoints, external = []) {
   return Object.keys(metafile.inputs);
 }
 
+/** The pages of `tidegate console`: one script and one style sheet, which browsers load from the console only. */
+async function bundleConsole(outdir) {
+  await cp(join(root, 'packages/console/static'), outdir, { recursive: true });
+  await build({
+    absWorkingDir: root,
+    entryPoints: { main: 'packages/console/src/main.ts' },
+    outdir,
+    bundle: true,
+    minify: true,
+    platform: 'browser',
+    target: 'es2022',
+    format: 'esm',
+    logLevel: 'warning',
+  });
+}
+
 async function empty(directory) {
   await mkdir(directory, { recursive: true });
   for (const name of await readdir(directory))
@@ -55,6 +71,7 @@ export async function bundleAll() {
   }
   const inputs = await bundle(dist, { 'cli/main': 'packages/tidegate/src/cli/main.ts' });
   await writeFile(join(dist, 'LICENSES.txt'), licensesOf(inputs, root));
+  await bundleConsole(join(dist, 'console'));
   // A bundle of its own, without shared chunks: tests run it from packages/envtest, the program from its own dist/.
   await bundle(join(root, 'packages/envtest/dist/node'), {
     'stand-in': 'packages/envtest/src/node/standin/main.ts',

@@ -38,6 +38,26 @@ log of the router and \`tidegate trace\` show why. If the users of a namespace a
 Right passwords are remembered in the memory of the router. Others use at most a quarter of the CPU time of a worker; beyond it, the
 response is 503 with Retry-After. As with ingress-nginx, backends do not get the header Authorization.
 
+### Client certificates
+
+\`auth-tls-secret\` names a Secret in the namespace of the Ingress. Its key \`ca.crt\` has certificates of authorities in PEM, and
+\`ca.crl\`, which is optional, lists of revoked certificates of all of them. The router may read only the Secrets that its Ingresses
+name. Without the Secret, or if anything in these keys cannot be read, all requests for the hosts get the response 503. An event of
+the Ingress (\`AuthoritiesNotFound\`, \`InvalidAuthorities\`), the status of the L7Router and the log of the router show why. A change
+of the Secret applies at once, also to open connections.
+
+As with ingress-nginx, all paths of the hosts need a certificate, also paths of other Ingresses. If Ingresses of a host have different
+annotations, each keeps its own, and Ingresses without them get those of the oldest one. A connection has the authorities of one Secret:
+paths with another one get the response 421.
+
+A TLS handshake asks for a certificate if a path of the server name (SNI) needs one, and each request is checked. Requests for another
+host than the server name of their connection get the response 421, so clients open another connection. Requests over plain HTTP get
+the response 403, unless they are redirected or \`auth-tls-verify-client\` is not \`on\`. TLS sessions of such hosts are not resumed.
+
+Backends get the headers \`ssl-client-verify\`, \`ssl-client-subject-dn\`, \`ssl-client-issuer-dn\` and, if an annotation asks for it,
+\`ssl-client-cert\`. Clients cannot set them. Unlike ingress-nginx, \`auth-tls-match-cn\` is compared from a common name on: an
+organization with the name \`CN=admin\` does not match.
+
 ### Servers that authenticate clients
 
 With \`auth-url\`, the router asks a server about each request, before it forwards it, with the headers of the client and with

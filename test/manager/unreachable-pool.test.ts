@@ -203,8 +203,17 @@ describe('an unreachable node', () => {
     const evict = (name: string): Promise<unknown> =>
       client.patch(PODS, { namespace: 'default', name, subresource: 'status' }, 'strategic', patch);
     await expect(evict('p1')).rejects.toThrow(
-      'node p1 and all other nodes in pool paris are unreachable; pods are left unchanged until the pool reconnects',
+      /node p1 and all other nodes in pool paris are unreachable, last heard of at .*; pods are left unchanged until the pool reconnects$/,
     );
     await evict('r1');
+  });
+
+  test('loses its pods as usual when the autonomy of its pool ends', async () => {
+    const limit = (autonomy: string): Promise<unknown> =>
+      client.patch(NODE_POOLS, { name: 'paris' }, 'merge', { spec: { autonomy } });
+    await expect(limit('on')).rejects.toThrow('spec.autonomy');
+    expect(await readyOf(PODS, 'p1')).toBe('True');
+    await limit('1s');
+    for (const name of ['p1', 'p2']) await eventually(async () => (await readyOf(PODS, name)) === 'False');
   });
 });

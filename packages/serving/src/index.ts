@@ -52,6 +52,7 @@ export {
   negotiateAmong,
   type Representation,
 } from './negotiate.ts';
+export { OpenSockets, type OpenSocketsOptions } from './open-sockets.ts';
 export { partialMetadata } from './partial-metadata.ts';
 export {
   INITIAL_EVENTS_END,

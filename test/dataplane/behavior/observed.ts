@@ -31,17 +31,17 @@ export function observed(make: MakeDriver): void {
       await expect
         .poll(async () => samples(await world.driver.metrics(), 'tidegate_router_requests_total'))
         .toEqual({
-          'class="gold",code="200",host="*.wild.io",service="shop/one"': 2,
-          'class="gold",code="200",host="one.io",service="shop/one"': 2,
-          'class="gold",code="404",host="",service=""': 1,
-          'class="gold",code="502",host="gone.io",service="shop/gone"': 1,
+          'class="gold",code="200",host="*.wild.io",router="",service="shop/one"': 2,
+          'class="gold",code="200",host="one.io",router="",service="shop/one"': 2,
+          'class="gold",code="404",host="",router="",service=""': 1,
+          'class="gold",code="502",host="gone.io",router="",service="shop/gone"': 1,
         });
       const text = await world.driver.metrics();
       expect(samples(text, 'tidegate_router_request_duration_seconds_count')).toMatchObject({
-        'class="gold",host="one.io",service="shop/one"': 2,
+        'class="gold",host="one.io",router="",service="shop/one"': 2,
       });
       expect(samples(text, 'tidegate_router_upstream_errors_total')).toEqual({
-        'class="gold",host="gone.io",kind="connect",service="shop/gone"': 1,
+        'class="gold",host="gone.io",kind="connect",router="",service="shop/gone"': 1,
       });
     });
 
@@ -65,7 +65,7 @@ export function observed(make: MakeDriver): void {
         for (const kind of Object.keys(ports))
           await expect
             .poll(() => countedFor(kind))
-            .toEqual([`class="gold",host="${kind}.io",kind="${kind}",service="shop/${kind}"`]);
+            .toEqual([`class="gold",host="${kind}.io",kind="${kind}",router="",service="shop/${kind}"`]);
       } finally {
         await broken.stop();
         await vanished.close();

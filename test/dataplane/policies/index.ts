@@ -4,6 +4,7 @@ import { affinity } from './affinity.ts';
 import { aliases } from './aliases.ts';
 import { balance } from './balance.ts';
 import { canaries } from './canaries.ts';
+import { clientCertificates } from './client-certificates.ts';
 import { cors } from './cors.ts';
 import { externalAuthentication } from './external-auth.ts';
 import { forwarding } from './forwarding.ts';
@@ -17,7 +18,7 @@ import { sources } from './sources.ts';
 import { basicAuthentication } from './users.ts';
 
 export function policies(make: MakeDriver): void {
-  const access = [sources, basicAuthentication, externalAuthentication, limits];
+  const access = [sources, basicAuthentication, clientCertificates, externalAuthentication, limits];
   const forwarded = [forwarding, canaries, affinity, balance, cors, redirects, rewrites, responses];
   const others = [aliases, mirrors, logging];
   for (const topic of [...access, ...forwarded, ...others]) topic(make);

@@ -17,3 +17,20 @@ it('returns the same metric for the same name', async () => {
   metrics.counter('shop_orders_total', { help: 'Orders.' }).inc({});
   expect(await metrics.scrape()).toContain('shop_orders_total 2');
 });
+
+it('forgets the series of an object, in all metrics', async () => {
+  const metrics = new Metrics();
+  const labels = ['router', 'code'];
+  const requests = metrics.counter('requests_total', { help: 'Requests.', labels });
+  const seconds = metrics.histogram('seconds', { help: 'Seconds.', labels: ['router'], buckets: [1] });
+  for (const router of ['gold', 'silver']) {
+    for (const code of ['200', '404']) requests.inc({ router, code });
+    seconds.observe({ router }, 2);
+  }
+  metrics.gauge('up', { help: 'Up.' }).set({}, 1);
+  metrics.forget({ router: 'gold' });
+  const text = await metrics.scrape();
+  expect(text).not.toContain('gold');
+  expect(text.match(/router="silver"/g)).toHaveLength(6);
+  expect(text).toContain('up 1');
+});

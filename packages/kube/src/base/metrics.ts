@@ -16,6 +16,12 @@ export interface HistogramMetric {
   observe(labels: LabelValues, value: number): void;
 }
 
+/** A metric with its series. The library has no other list of them that is complete at once. */
+interface Stored {
+  hashMap: Record<string, { labels: LabelValues }>;
+  remove(labels: LabelValues): void;
+}
+
 export interface MetricsOptions {
   /** Put before the name of every metric that does not begin with it, also before those of the kit. */
   prefix?: string;
@@ -79,6 +85,14 @@ export class Metrics {
   onScrape(collect: () => void): () => void {
     this.#collectors.add(collect);
     return () => this.#collectors.delete(collect);
+  }
+
+  /** Removes all series with these values of labels, for example those of an object that was deleted. */
+  forget(labels: LabelValues): void {
+    const wanted = Object.entries(labels);
+    for (const metric of this.#registry.getMetricsAsArray() as unknown as Stored[])
+      for (const { labels: own } of Object.values(metric.hashMap))
+        if (wanted.every(([name, value]) => own[name] === value)) metric.remove(own);
   }
 
   /** The Content-Type header for the result of `scrape`. */

@@ -7,7 +7,7 @@
  * Walk: `kubectl delete nodepool hangzhou`.
  *
  * 1. The API server finds the rule in the ValidatingWebhookConfiguration `tidegate` and posts an AdmissionReview.
- * 2. server.ts authenticates the API server and reads the review within limits (connections.ts). It parses it with
+ * 2. server.ts authenticates the API server and reads the review within limits (body-memory.ts). It parses it with
  *    review.ts, waits for the turn of the tenant (review-queue.ts), and selects the rule with rule.ts.
  * 3. rules/node-pool.ts finds in the membership index that node-a is still in the pool, and returns a result that
  *    forbids the operation.

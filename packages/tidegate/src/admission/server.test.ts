@@ -232,19 +232,27 @@ describe('the admission server under load', () => {
       expect((await send('POST', '/validate', review('good'))).code).toBe(200);
   });
 
-  it('closes connections of an address that has too many', async () => {
-    await restart({ limits: { connectionsPerAddress: 2 } });
-    const ends: Promise<void>[] = [];
-    const sockets = [1, 2, 3].map(() => {
-      const socket = connectTcp(server.port, '127.0.0.1');
-      ends.push(new Promise((resolve) => socket.once('close', () => resolve())));
+  it('answers clients although others of the same address open connections and send nothing', async () => {
+    await restart({ limits: { connectionsPerAddress: 3 } });
+    const sockets = Array.from({ length: 20 }, () => connectTcp(server.port, '127.0.0.1'));
+    const ends = sockets.map((socket) => {
       socket.on('error', () => undefined);
-      return socket;
+      return new Promise((resolve) => socket.once('close', resolve));
     });
-    // At most two of them can stay.
-    await Promise.race(ends);
+    // At most three of them can stay.
+    await Promise.all(ends.slice(0, 1));
+    for (let each = 0; each < 5; each++)
+      expect((await send('POST', '/validate', review('good'))).code).toBe(200);
     for (const socket of sockets) socket.destroy();
     await Promise.all(ends);
+  });
+
+  it('answers as many reviews at once as an API server may send', async () => {
+    await restart({}, { maxSockets: 600, keepAlive: false });
+    const answers = await Promise.all(
+      Array.from({ length: 600 }, () => send('POST', '/validate', review('good'))),
+    );
+    expect(new Set(answers.map(({ code }) => code))).toEqual(new Set([200]));
   });
 
   it('closes a connection whose request does not arrive', async () => {

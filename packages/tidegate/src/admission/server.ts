@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from '@tidegate/kube';
-import { Connections } from './connections.ts';
+import { OpenSockets } from '@tidegate/serving';
+import { BodyMemory } from './body-memory.ts';
 import {
   type AdmissionRequest,
   type Envelope,
@@ -28,6 +29,7 @@ export interface ServerLimits {
   unknownBytes: number;
   /** Of the bodies of all reviews that are being read or evaluated. */
   allBytes: number;
+  /** An API server has one address, and needs a connection for each review. By default it handles up to 600 requests. */
   connectionsPerAddress: number;
   /** For the TLS handshake, and for the whole request. API servers wait for 5 seconds. */
   timeoutMs: number;
@@ -42,7 +44,7 @@ const LIMITS: ServerLimits = {
   bodyBytes: 2 * 1024 * 1024,
   unknownBytes: 256 * 1024,
   allBytes: 64 * 1024 * 1024,
-  connectionsPerAddress: 100,
+  connectionsPerAddress: 1_000,
   timeoutMs: 5_000,
   evaluationMs: 4_000,
   waitingReviews: 1_000,
@@ -73,7 +75,8 @@ export interface ServerOptions {
 /** The HTTPS server of the admission webhooks. */
 export class AdmissionServer {
   readonly #server: Server;
-  readonly #connections: Connections;
+  readonly #sockets: OpenSockets;
+  readonly #memory: BodyMemory;
   readonly #queue: ReviewQueue;
   readonly #limits: ServerLimits;
   readonly #clients: ClientAuthentication | undefined;
@@ -83,7 +86,11 @@ export class AdmissionServer {
   private constructor({ certificate, clients, rules, limits, log }: ServerOptions) {
     this.#limits = { ...LIMITS, ...limits };
     const { allBytes, connectionsPerAddress, timeoutMs } = this.#limits;
-    this.#connections = new Connections({ mostPerAddress: connectionsPerAddress, mostBytes: allBytes });
+    this.#sockets = new OpenSockets({
+      most: connectionsPerAddress,
+      groupOf: ({ remoteAddress }) => remoteAddress ?? '',
+    });
+    this.#memory = new BodyMemory(allBytes);
     this.#queue = new ReviewQueue({
       most: this.#limits.waitingReviews,
       mostPerTenant: this.#limits.waitingReviewsPerTenant,
@@ -111,7 +118,7 @@ export class AdmissionServer {
         response.end();
       });
     });
-    this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
+    this.#server.on('connection', (socket: Socket) => this.#sockets.add(socket));
     this.#server.on('tlsClientError', (_error, socket) => socket.destroy());
   }
 
@@ -140,7 +147,7 @@ export class AdmissionServer {
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
-    const forceClose = setTimeout(() => this.#connections.closeAll(), 2_000);
+    const forceClose = setTimeout(() => this.#sockets.closeAll(), 2_000);
     await closed;
     clearTimeout(forceClose);
   }
@@ -154,9 +161,10 @@ export class AdmissionServer {
     const stranger = this.#strangerIn(request);
     if (stranger !== undefined)
       return end(response, 403, `client certificate of ${JSON.stringify(stranger)} is not accepted`);
+    response.once('close', this.#sockets.use(request.socket));
     let reserved = 0;
     const reserve = (bytes: number): boolean => {
-      if (!this.#connections.reserve(bytes)) return false;
+      if (!this.#memory.reserve(bytes)) return false;
       reserved += bytes;
       return true;
     };
@@ -166,7 +174,7 @@ export class AdmissionServer {
       if ('code' in body) this.#refuse(body, response);
       else await this.#answer(body, mutating, response);
     } finally {
-      this.#connections.release(reserved);
+      this.#memory.release(reserved);
     }
   }
 

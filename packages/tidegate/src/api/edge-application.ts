@@ -31,7 +31,11 @@ export type EdgeApplicationSpec = {
   workloadTemplate?: { manifests?: Record<string, unknown>[] };
   workloadScope: { targetNodeGroups?: TargetNodeGroup[]; targetNodeLabels?: TargetNodeLabels[] };
   rollout?: Rollout;
+  driftPolicy?: DriftPolicy;
 };
+
+/** What happens to fields that other clients add to the objects. */
+export type DriftPolicy = 'Ignore' | 'Report' | 'Revert';
 
 export type ResourceIdentifier = {
   ordinal: number;
@@ -45,7 +49,14 @@ export type ResourceIdentifier = {
   uid?: string;
 };
 
-export type ManifestStatus = { identifier: ResourceIdentifier; conditions?: Condition[] };
+/** A field that another client added to an object. */
+export type DriftedField = { field: string; manager: string };
+
+export type ManifestStatus = {
+  identifier: ResourceIdentifier;
+  conditions?: Condition[];
+  drift?: DriftedField[];
+};
 
 export type WorkloadStatus = {
   identifier: ResourceIdentifier;
@@ -130,6 +141,10 @@ const spec = object(
       ),
     }),
     rollout: rollout(),
+    driftPolicy: text(
+      'What happens to fields that other clients add to the objects, for example with kubectl set env. Ignore: they stay. Report: they stay and are reported in the status and as events. Revert: they are removed. Changed values of fields in the manifests are always restored. Default: Ignore.',
+      { enum: ['Ignore', 'Report', 'Revert'] },
+    ),
   },
   { required: ['workloadScope'] },
 );
@@ -165,7 +180,21 @@ const status = object('Most recently observed state of the application.', {
     'State of each object that was created from the manifests.',
     object(
       'State of one object.',
-      { identifier, conditions: conditions('Conditions of the object: Processing and Available.') },
+      {
+        identifier,
+        conditions: conditions('Conditions of the object: Processing and Available.'),
+        drift: list(
+          'Fields that other clients added to the object, at most 10. Only with the driftPolicy Report, or if a field cannot be removed.',
+          object(
+            'An added field.',
+            {
+              field: text('Path of the field in the object.'),
+              manager: text('Field manager that added it, as in metadata.managedFields.'),
+            },
+            { required: ['field', 'manager'] },
+          ),
+        ),
+      },
       { required: ['identifier'] },
     ),
   ),
@@ -182,7 +211,7 @@ const status = object('Most recently observed state of the application.', {
   ),
   rollout: rolloutStatus(),
   conditions: conditions(
-    'Conditions of the application. Ready is True if all objects are available in all target pools.',
+    'Conditions of the application. Ready is True if all objects are available in all target pools. Drifted is True if other clients added fields to objects; it is present unless the driftPolicy is Ignore.',
   ),
 });
 

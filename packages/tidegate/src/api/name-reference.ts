@@ -1,8 +1,11 @@
 /** Describes every label and annotation that Tidegate reads or writes. The reference page in docs/ is generated from it. */
 import {
   AGGREGATE_TO_APPS_LABEL,
+  AUTONOMY_ANNOTATION,
+  AUTONOMY_DURATION_ANNOTATION,
   BACKEND_PROTOCOL_ANNOTATION,
   BALANCE_ANNOTATION,
+  BINDING_ANNOTATION,
   CLASS_PARAMETERS_ANNOTATION,
   CONNECT_TIMEOUT_ANNOTATION,
   CONVERTED_FIELDS_ANNOTATION,
@@ -346,6 +349,31 @@ const ANNOTATIONS: readonly Omit<NameReference, 'type'>[] = [
     meaning: 'The addresses that serving certificates of the nodes in the pool may contain.',
     setBy: 'user',
     dialect: 'tidegate',
+  },
+  {
+    name: AUTONOMY_DURATION_ANNOTATION,
+    kinds: ['Node'],
+    values: 'a duration, for example 168h; 0 or less: no limit',
+    meaning: 'How long the pods of the node are kept while its whole pool is unreachable.',
+    setBy: 'user',
+    dialect: 'openyurt',
+  },
+  {
+    name: AUTONOMY_ANNOTATION,
+    kinds: ['Node'],
+    values: '`true` or `false`',
+    meaning:
+      'Whether the pods of the node are kept while its whole pool is unreachable. Deprecated in OpenYurt.',
+    setBy: 'user',
+    dialect: 'openyurt',
+  },
+  {
+    name: BINDING_ANNOTATION,
+    kinds: ['Node'],
+    values: '`true`',
+    meaning: 'The pods of the node are kept while its whole pool is unreachable. Deprecated in OpenYurt.',
+    setBy: 'user',
+    dialect: 'openyurt',
   },
   {
     name: HUB_VERSION_ANNOTATION,

@@ -25,6 +25,12 @@ export const OPENYURT_WRITTEN_ANNOTATION = 'nodepool.openyurt.io/previous-attrib
 export const HUB_VERSION_ANNOTATION = 'hub.tidegate.io/version';
 /** On a NodePool or NodeGroup: the addresses that serving certificates of its nodes may contain. */
 export const NODE_ADDRESSES_ANNOTATION = 'pools.tidegate.io/node-addresses';
+/** On a node: how long its pods are kept while its site is unreachable. Zero or less: without a limit. Set by users, as in OpenYurt. */
+export const AUTONOMY_DURATION_ANNOTATION = 'node.openyurt.io/autonomy-duration';
+/** On a node: `true` keeps its pods while its site is unreachable, `false` does not. OpenYurt has deprecated it. */
+export const AUTONOMY_ANNOTATION = 'node.beta.openyurt.io/autonomy';
+/** On a node: `true` keeps its pods while its site is unreachable. OpenYurt has deprecated it. */
+export const BINDING_ANNOTATION = 'apps.openyurt.io/binding';
 /** On a NodePool: fields that do not exist in the version that it was converted to. */
 export const CONVERTED_FIELDS_ANNOTATION = 'nodepool.tidegate.io/other-version-fields';
 

@@ -3,6 +3,7 @@ import { readyColumns, reasonColumn } from './node-pool.ts';
 import type { Condition, KindResource, Metadata } from './object.ts';
 import {
   ageColumn,
+  autonomyField,
   type CustomResourceDefinition,
   conditions,
   definition,
@@ -21,6 +22,8 @@ export type NodeGroupSpec = {
   nodes?: string[];
   matchLabels?: Record<string, string>;
   topologyEnabled?: boolean;
+  /** `Always`, `Never`, or a duration. KubeEdge does not have it. */
+  autonomy?: string;
 };
 
 export type ReadyStatus = 'Ready' | 'NotReady' | 'Unknown';
@@ -68,6 +71,9 @@ const spec = object(
     ),
     topologyEnabled: flag(
       'Set the label topology.kubernetes.io/zone to the name of the group on nodes that do not have it.',
+    ),
+    autonomy: autonomyField(
+      'How long the pods of the group are kept while all its nodes are unreachable: Always, Never, or a duration such as 168h. The default is Always. A NodePool of the node that sets the field, and annotations of the node, take precedence.',
     ),
   },
   {

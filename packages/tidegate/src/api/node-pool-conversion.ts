@@ -5,7 +5,7 @@ import type { Metadata } from './object.ts';
 type SpecField = keyof NodePoolSpec;
 type StatusField = keyof NodePoolStatus;
 
-const PUSHED: readonly SpecField[] = ['type', 'labels', 'annotations', 'taints'];
+const PUSHED: readonly SpecField[] = ['type', 'labels', 'annotations', 'taints', 'autonomy'];
 const COUNTED: readonly StatusField[] = ['readyNodeNum', 'unreadyNodeNum', 'nodes'];
 
 /** The spec fields of each version. */

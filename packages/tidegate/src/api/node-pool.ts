@@ -6,6 +6,7 @@
 import type { Condition, KindResource, LabelSelector, Metadata } from './object.ts';
 import {
   ageColumn,
+  autonomyField,
   type CustomResourceDefinition,
   conditions,
   definition,
@@ -41,6 +42,8 @@ export type NodePoolSpec = {
   enableLeaderElection?: boolean;
   poolScopeMetadata?: { group?: string; version?: string; resource?: string }[];
   leaderReplicas?: number;
+  /** `Always`, `Never`, or a duration. In all versions; OpenYurt does not have it. */
+  autonomy?: string;
 };
 
 export type NodePoolStatus = {
@@ -112,6 +115,9 @@ const spec = object(
       }),
     ),
     leaderReplicas: integer('Number of leader hubs.', { minimum: 0 }),
+    autonomy: autonomyField(
+      'How long the pods of the pool are kept while all its nodes are unreachable: Always, Never, or a duration such as 168h. The default is Always for the type Edge, and Never for the type Cloud. Annotations of a node take precedence.',
+    ),
   },
   {
     // The default has all fields that the rules below read, because rules run before nested defaults are set.

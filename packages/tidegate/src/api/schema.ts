@@ -58,6 +58,9 @@ export const list = (description: string, items: Schema, more: More = {}): Schem
   items,
   ...more,
 });
+/** `Always`, `Never`, or a duration as in Go. The words are not `on` and `off`, which are booleans in YAML. */
+export const autonomyField = (description: string): Schema =>
+  text(description, { pattern: '^(Always|Never|([0-9]+(ms|s|m|h))+)$', maxLength: 32 });
 /** The schema of a whole object with spec and, unless the kind has none, status. */
 export const wholeObject = (
   description: string,

@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   mend: async () => (await import('./mend.ts')).mendCommand(),
   kill: async () => (await import('./kill.ts')).killCommand(),
   reboot: async () => (await import('./reboot.ts')).rebootCommand(),
+  console: async () => (await import('./console.ts')).consoleCommand(),
   logs: async () => (await import('./logs.ts')).logsCommand(),
   install: async () => (await import('./install.ts')).installCommand(),
   upgrade: async () => (await import('./install.ts')).upgradeCommand(),

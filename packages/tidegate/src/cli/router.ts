@@ -157,7 +157,11 @@ async function runOne(classNames: readonly string[], common: Common): Promise<vo
   const { options, log, metrics } = common;
   const { chooseDriver, runRouter } = await import('../router/index.ts');
   const className = classNames.join(',');
-  const settings = { ...driverSettings(options, className), identity: options.routerUid };
+  const settings = {
+    ...driverSettings(options, className),
+    identity: options.routerUid,
+    router: options.router,
+  };
   const driver = await chooseDriver(options.dataPlane, settings, { log, metrics });
   await runRouter({
     ...settingsOf(common),
@@ -177,7 +181,8 @@ async function runOne(classNames: readonly string[], common: Common): Promise<vo
 async function runShared(sharedPods: string, common: Common): Promise<void> {
   const { options, log, metrics } = common;
   const { chooseSectionedDriver, runSharedPods } = await import('../router/index.ts');
-  const settings = driverSettings(options, sharedPods);
+  // Each section has the class of its router.
+  const settings = driverSettings(options, '');
   const driver = await chooseSectionedDriver(options.dataPlane, settings, { log, metrics });
   await runSharedPods({
     ...settingsOf(common),

@@ -27,7 +27,7 @@ import {
   type NodeGroup,
   type NodePool,
 } from '../api/index.ts';
-import { usersSecretOf } from '../ingress/compile/index.ts';
+import { secretsOfAnnotations } from '../ingress/compile/index.ts';
 import { servedEndpointSlices } from '../ingress/endpoint-slices.ts';
 import { type MatchRequest, requestHost, wildcardOf } from '../ingress/match/index.ts';
 import type { TraceObjects } from '../router/index.ts';
@@ -120,8 +120,7 @@ async function readSecrets(
     const isNamed = (ingress.spec?.rules ?? []).some(({ host: each = '' }) =>
       ['', ...names].includes(each.toLowerCase()),
     );
-    const users = isNamed ? usersSecretOf(ingress) : undefined;
-    if (users !== undefined) references.push(splitKey(users));
+    if (isNamed) references.push(...secretsOfAnnotations(ingress).map(splitKey));
   }
   const distinct = new Map(
     references.filter(({ name }) => name !== '').map((each) => [JSON.stringify(each), each]),

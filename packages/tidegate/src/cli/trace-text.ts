@@ -165,10 +165,12 @@ function answered(
 }
 
 /** What is missing, if a route serves no client. */
-const unusable = (policy: RouteAction['policy']): string =>
-  policy?.basic === undefined
-    ? 'a policy cannot be applied'
-    : `Secret ${credentialsReference(policy.basic.credentials).secret} with its users does not exist, is invalid or cannot be read`;
+function unusable(policy: RouteAction['policy']): string {
+  const named = policy?.basic ?? policy?.clientCertificate;
+  if (named === undefined) return 'a policy cannot be applied';
+  const { secret, kind } = credentialsReference(named.credentials);
+  return `Secret ${secret} with its ${kind === 'authorities' ? 'authorities' : 'users'} does not exist, is invalid or cannot be read`;
+}
 
 const ANSWERS: Readonly<Record<number, string>> = {
   400: 'the rewritten path has dot segments or control characters',

@@ -5,6 +5,8 @@ export interface AccessLogEntry {
   requestId: string;
   client: string;
   class: string;
+  /** The name of the L7Router; empty without one. */
+  router: string;
   scheme: 'http' | 'https';
   method: string;
   /** The Host header as the client sent it. */

@@ -18,6 +18,7 @@ export const ANSWER_TEXTS: Readonly<Record<number, string>> = {
   408: 'request timeout',
   413: 'request body too large',
   414: 'request target too long',
+  421: 'misdirected request',
   431: 'request headers too large',
   500: 'internal server error',
   501: 'not implemented',

@@ -66,6 +66,8 @@ export interface DriverOptions {
   directory: string;
   /** For metrics and the access log. */
   className: string;
+  /** The name of the L7Router, for metrics and the access log. */
+  router?: string;
   /** Proves which router this is, see `identityHost`. Without it, the router cannot be identified. */
   identity?: string;
   /** Limits of routes that do not set their own. A `maxBodyBytes` of 0 means no limit. */

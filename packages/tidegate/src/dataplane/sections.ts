@@ -2,6 +2,14 @@ import type { Changes, Delta, HostRoutes, RouteAction } from '../ingress/model.t
 import type { RoutePolicy } from '../ingress/policy/index.ts';
 import type { Driver } from './driver.ts';
 import { sectionKey } from './section-keys.ts';
+import type { RouterLabels } from './traffic-metrics.ts';
+
+/** Which router a section is for. */
+export interface SectionFacts extends RouterLabels {
+  readonly number: number;
+  /** Proves which router this is, see `identityHost`. */
+  readonly identity: string;
+}
 
 /** A data plane that serves several routers, each on ports of its own: see `sectionPorts` of the API. */
 export interface SectionedDriver {
@@ -11,7 +19,7 @@ export interface SectionedDriver {
    */
   start(): Promise<void>;
   /** The data plane of one router. `close` removes it; the other sections are not affected. */
-  section(number: number, identity: string): Driver;
+  section(facts: SectionFacts): Driver;
   health(): ReturnType<Driver['health']>;
   metrics(): Promise<string>;
   drain(ms: number): Promise<void>;
@@ -116,9 +124,15 @@ function actionWith(key: Key, { policy, ...action }: RouteAction): RouteAction {
   };
 }
 
-const policyWith = (key: Key, { basic, externalAuth, mirror, ...policy }: RoutePolicy): RoutePolicy => ({
+const policyWith = (
+  key: Key,
+  { basic, clientCertificate, externalAuth, mirror, ...policy }: RoutePolicy,
+): RoutePolicy => ({
   ...policy,
   ...(basic && { basic: { ...basic, credentials: key(basic.credentials) } }),
+  ...(clientCertificate && {
+    clientCertificate: { ...clientCertificate, credentials: key(clientCertificate.credentials) },
+  }),
   ...(mirror && { mirror: { ...mirror, upstream: key(mirror.upstream) } }),
   ...(externalAuth && {
     externalAuth: {

@@ -66,6 +66,13 @@ const delta = (from: number, to: number, set: string[], remove: string[] = []): 
   certificates: { set: [], remove: [] },
 });
 
+const facts = (number: number, identity: string) => ({
+  number,
+  identity,
+  className: `class-${number}`,
+  router: `router-${number}`,
+});
+
 const namesIn = ({ hosts }: Table): string[] =>
   [...hosts.keys()].filter((key) => /:[a-z.]*$/.test(key)).sort();
 
@@ -73,7 +80,7 @@ describe('a table that routers share', () => {
   it('starts without a section that has ended before, and with the last change of others', async () => {
     const table = new Table();
     const driver = new SharedTable(table);
-    const [gold, silver] = [driver.section(1, 'uid-1'), driver.section(2, 'uid-2')];
+    const [gold, silver] = [driver.section(facts(1, 'uid-1')), driver.section(facts(2, 'uid-2'))];
     await gold.start(delta(0, 1, ['a.example']));
     await silver.start(delta(0, 1, ['b.example', 'c.example']));
     await silver.apply(delta(1, 2, ['d.example'], ['b.example']));
@@ -90,7 +97,7 @@ describe('a table that routers share', () => {
     const table = new Table();
     const driver = new SharedTable(table);
     await driver.start();
-    const [gold, silver] = [driver.section(1, 'uid-1'), driver.section(2, 'uid-2')];
+    const [gold, silver] = [driver.section(facts(1, 'uid-1')), driver.section(facts(2, 'uid-2'))];
     await gold.apply(delta(0, 1, ['a.example', '']));
     await silver.apply(delta(0, 1, ['a.example']));
     expect(namesIn(table)).toEqual(['1:', '1:a.example', '2:a.example']);
@@ -103,7 +110,7 @@ describe('a table that routers share', () => {
     const table = new Table();
     const driver = new SharedTable(table);
     await driver.start();
-    const [gold, silver] = [driver.section(1, 'uid-1'), driver.section(2, 'uid-2')];
+    const [gold, silver] = [driver.section(facts(1, 'uid-1')), driver.section(facts(2, 'uid-2'))];
     const plain = host('a.example');
     const fallback = { ...plain.fallback!, policy: { basic: { credentials: 'shop/users', realm: 'r' } } };
     const withUsers: Delta = {
@@ -124,7 +131,7 @@ describe('a table that routers share', () => {
     const table = new Table();
     const driver = new SharedTable(table);
     await driver.start();
-    const [gold, silver] = [driver.section(1, 'uid-1'), driver.section(2, 'uid-2')];
+    const [gold, silver] = [driver.section(facts(1, 'uid-1')), driver.section(facts(2, 'uid-2'))];
     await gold.apply(delta(0, 1, ['a.example', 'b.example']));
     await silver.apply(delta(0, 1, ['s.example']));
     await gold.apply(delta(0, 2, ['b.example']));
@@ -141,7 +148,7 @@ describe('a table that routers share', () => {
       const table = new Table();
       table.isFull = isFull;
       const driver = new SharedTable(table);
-      const sections = [driver.section(1, 'uid-1'), driver.section(2, 'uid-2')];
+      const sections = [driver.section(facts(1, 'uid-1')), driver.section(facts(2, 'uid-2'))];
       for (const section of sections) await section.start(delta(0, 1, ['a.example']));
       await driver.start();
       expect(namesIn(table)).toEqual(isFull ? [] : ['1:a.example', '2:a.example']);
@@ -156,7 +163,7 @@ describe('a table that routers share', () => {
     const table = new Table();
     const driver = new SharedTable(table);
     await driver.start();
-    const [gold, silver] = [driver.section(1, 'uid-1'), driver.section(2, 'uid-2')];
+    const [gold, silver] = [driver.section(facts(1, 'uid-1')), driver.section(facts(2, 'uid-2'))];
     await gold.apply(delta(0, 1, ['a.example']));
     await silver.apply(delta(0, 1, ['a.example']));
     await gold.close();
@@ -169,12 +176,12 @@ describe('a table that routers share', () => {
     const table = new Table();
     const driver = new SharedTable(table);
     await driver.start();
-    const gold = driver.section(1, 'uid-1');
+    const gold = driver.section(facts(1, 'uid-1'));
     await gold.apply(delta(0, 1, ['a.example']));
     table.isFull = true;
     await expect(gold.close()).rejects.toThrow(CapacityError);
     table.isFull = false;
-    await driver.section(1, 'uid-2').apply(delta(0, 1, ['b.example']));
+    await driver.section(facts(1, 'uid-2')).apply(delta(0, 1, ['b.example']));
     expect(namesIn(table)).toEqual(['1:b.example']);
     expect(table.hosts.has('1:uid-1.router.tidegate.invalid')).toBe(false);
   });
@@ -183,7 +190,7 @@ describe('a table that routers share', () => {
     const table = new Table();
     const driver = new SharedTable(table);
     await driver.start();
-    const gold = driver.section(1, 'uid-1');
+    const gold = driver.section(facts(1, 'uid-1'));
     await gold.apply(delta(0, 1, ['a.example']));
     table.isFull = true;
     await expect(gold.apply(delta(1, 2, ['b.example']))).rejects.toThrow(CapacityError);
@@ -202,7 +209,7 @@ it('shows each section what the data plane has no room for, without the parts of
     { kind: 'credentials', key: '2:shop/users' },
   ];
   const shared = new SharedTable(table);
-  const of = (section: number) => shared.section(section, `uid-${section}`).unserved?.();
+  const of = (section: number) => shared.section(facts(section, `uid-${section}`)).unserved?.();
   expect(of(1)).toEqual([
     { kind: 'hosts', key: 'a.io' },
     { kind: 'hosts', key: '', namespace: 'shop' },

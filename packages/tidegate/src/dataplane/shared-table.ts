@@ -4,7 +4,7 @@ import type { Changes, Delta, HostRoutes } from '../ingress/model.ts';
 import { identityHost } from './answers.ts';
 import { CapacityError, type Driver, type Listening, NeedsFullState, type Unserved } from './driver.ts';
 import { RECEIVED, sectionKey } from './section-keys.ts';
-import { type Content, type SectionedDriver, SectionKeys, shared } from './sections.ts';
+import { type Content, type SectionedDriver, type SectionFacts, SectionKeys, shared } from './sections.ts';
 
 /**
  * Several routers in one data plane whose table tells sections apart. Each section numbers its own deltas. They become
@@ -46,10 +46,11 @@ export class SharedTable implements SectionedDriver {
     });
   }
 
-  section(number: number, identity: string): Driver {
+  section(facts: SectionFacts): Driver {
+    const { number } = facts;
     const keys = this.#keys.get(number) ?? new SectionKeys();
     this.#keys.set(number, keys);
-    const section = new Section(number, identity, keys, this.#driver, {
+    const section = new Section(facts, keys, this.#driver, {
       change: (content, after) => this.#change(content, after),
       left: () => this.#sections.delete(section),
     });
@@ -102,13 +103,14 @@ class Section implements Driver {
   /** The number of the last delta that the table has. */
   #generation = 0;
 
-  constructor(number: number, identity: string, keys: SectionKeys, driver: Driver, table: Table) {
+  constructor(facts: SectionFacts, keys: SectionKeys, driver: Driver, table: Table) {
+    const { number, identity, className, router } = facts;
     this.#number = number;
     this.#keys = keys;
     const none = { namespace: '', routes: [] };
     this.#more = [
       { ...none, host: identityHost(identity), isIdentity: true },
-      { ...none, host: RECEIVED },
+      { ...none, host: RECEIVED, section: { className, router } },
     ];
     this.#driver = driver;
     this.#table = table;

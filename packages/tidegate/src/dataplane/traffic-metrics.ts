@@ -7,7 +7,14 @@ export interface TrafficMetric {
   readonly labels: readonly string[];
 }
 
-const SERIES_LABELS = ['class', 'host', 'service'] as const;
+/** Which router a request belongs to. Several routers can share a data plane. */
+export interface RouterLabels {
+  readonly className: string;
+  /** The name of its L7Router; empty without one. */
+  readonly router: string;
+}
+
+const SERIES_LABELS = ['class', 'router', 'host', 'service'] as const;
 
 export const REQUESTS = {
   name: 'tidegate_router_requests_total',
@@ -39,7 +46,7 @@ export const DURATION_BUCKETS_SECONDS = DURATION_BUCKETS_MS.map((ms) => ms / 100
 
 /**
  * The number of pairs of host and Service that have series of their own. Tenants choose both names, so without a limit
- * they could exhaust the memory of the router and of Prometheus. Further pairs are counted together as `OTHER`.
+ * they could exhaust the memory of the router and of Prometheus. Further pairs are counted together as `OTHER`, for each router.
  */
 export const MAX_SERIES = 2_000;
 export const OTHER = 'other';

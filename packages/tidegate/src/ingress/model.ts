@@ -39,6 +39,8 @@ export interface HostRoutes {
   readonly guarded?: true;
   /** The response is 200 over plain HTTP: the name proves which router this is. Only where routers share a data plane. */
   readonly isIdentity?: true;
+  /** For metrics and the access log: which router the section is for. Only where routers share a data plane. */
+  readonly section?: { readonly className: string; readonly router: string };
 }
 
 export interface Route {
@@ -141,12 +143,26 @@ export interface Certificate {
   readonly fingerprint: string;
 }
 
-/** The users of a Secret for basic authentication. A route names it by its ID; without an entry, the response is 503. */
+/**
+ * What the clients of a route are authenticated with: the users or the authorities of a Secret. A route names it by its ID;
+ * without an entry, the response is 503.
+ */
 export interface Credentials {
-  /** `<namespace>/<name>` of the Secret, followed by `#map` if its keys are the names of the users. */
+  /**
+   * `<namespace>/<name>` of the Secret, followed by `#map` if its keys are the names of the users, or by `#ca` if it has
+   * authorities.
+   */
   readonly id: string;
   /** Hashes of the passwords by name, in the formats of `passwords/formats.ts`. */
   readonly users: Readonly<Record<string, string>>;
+  /** The issuers of client certificates. Then there are no users. */
+  readonly authorities?: Authorities;
+}
+
+/** Certificate authorities and their lists of revoked certificates, each in PEM. */
+export interface Authorities {
+  readonly certificates: readonly string[];
+  readonly revoked: readonly string[];
 }
 
 /** A difference between two states of a map. A key is in at most one of both lists. */

@@ -64,7 +64,7 @@ export async function serveAdmission(
         ingresses,
         yurtIngresses: yurtIngresses.cache,
         yurtApps,
-        reachability: reachabilityOf(client, informers),
+        reachability: { ...reachabilityOf(client, informers), now: () => clock.now() },
         registration,
         now: () => clock.now(),
       }),
@@ -147,7 +147,9 @@ const NODE_READ_MS = 2_000;
 const reachabilityOf = (
   client: KubeClient,
   informers: Informers,
-): Omit<ReachabilitySources, 'membership'> => ({
+): Omit<ReachabilitySources, 'membership' | 'now'> => ({
+  pools: informers.for(NODE_POOLS).cache,
+  groups: informers.for(NODE_GROUPS).cache,
   nodes: informers.for(NODES).cache,
   nodeNow: (name) => client.get(NODES, { name }, { deadlineMs: NODE_READ_MS }).catch(undefinedIfNotFound),
   leaseOf: (name) => client.get(LEASES, { namespace: 'kube-node-lease', name }).catch(undefinedIfNotFound),

@@ -14,6 +14,8 @@
  * 4. The eviction controller sees the new labels, finds the pods that no longer fit the node (misplaced-pods.ts), and
  *    evicts them.
  * 5. The pool controllers update the status of the two pools and record events. No other object in the cluster is read.
+ *
+ * autonomy.ts decides how long the pods of an unreachable site are kept, and reachability.ts whether a site is unreachable.
  */
 import type { Controller } from '@tidegate/kube';
 import type { PoolsContext } from './context.ts';

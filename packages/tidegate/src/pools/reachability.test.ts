@@ -8,7 +8,7 @@ type Ready = 'True' | 'Unknown' | 'False';
 /** The readiness of a node, when its lease was renewed by the clock of the API server and by its own, and since when. */
 type NodeState = [ready: Ready, seconds?: number, ownSeconds?: number, since?: number];
 
-function outOfReach(name: string, all: Record<string, NodeState>): Promise<string | undefined> {
+async function outOfReach(name: string, all: Record<string, NodeState>): Promise<string | undefined> {
   const membership = new Membership();
   membership.apply({ type: 'NodePool', name: 'paris', object: pool('paris') });
   const location = group('rome', { matchLabels: { location: 'rome' } });
@@ -23,12 +23,16 @@ function outOfReach(name: string, all: Record<string, NodeState>): Promise<strin
     nodes.set(each, node(each, labels, { ready, lastTransitionTime }));
     membership.apply({ type: 'Node', name: each, object: nodes.get(each) });
   }
-  return unreachablePoolOf(name, {
+  const unreachable = await unreachablePoolOf(name, {
     membership,
     nodes,
     nodeNow: async (wanted) => nodes.get(wanted),
     leaseOf: async (wanted) => lease(all[wanted] ?? ['Unknown']),
+    pools: new Map([['paris', pool('paris')]]),
+    groups: new Map([['rome', location]]),
+    now: () => 1_000_000,
   });
+  return unreachable?.name;
 }
 
 const at = (seconds: number): string => new Date(seconds * 1000).toISOString();

@@ -1,4 +1,6 @@
 import type { Cache, Lease, Node } from '@tidegate/kube';
+import { type NodeGroup, type NodePool, wholeNodePool } from '../api/index.ts';
+import { autonomyOf, isAutonomous } from './autonomy.ts';
 import type { Membership } from './membership.ts';
 import { readyStatusOf } from './pool-status.ts';
 
@@ -9,6 +11,18 @@ export interface ReachabilitySources {
   nodeNow(name: string): Promise<Node | undefined>;
   /** The Lease in `kube-node-lease`, which the kubelet renews. */
   leaseOf(node: string): Promise<Lease | undefined>;
+  pools: Pick<Cache<NodePool>, 'get'>;
+  groups: Pick<Cache<NodeGroup>, 'get'>;
+  now(): number;
+}
+
+/** A pool that is unreachable as a whole, and keeps its pods. */
+export interface UnreachablePool {
+  readonly name: string;
+  /** When the node was last heard of, by the clock of the API server. */
+  readonly heardAt: number;
+  /** When the autonomy of the node ends. Undefined: it has no limit. */
+  readonly until?: number;
 }
 
 const KINDS = ['NodePool', 'NodeGroup'] as const;
@@ -19,18 +33,22 @@ const DEFAULT_LEASE_SECONDS = 40;
 /**
  * Returns the pool of an unreachable node if all other nodes of the pool stopped reporting at about the same time. The
  * most likely cause is then the link to the site, and the nodes keep running. Returns undefined if other nodes reported
- * for longer: then only the node itself failed.
+ * for longer: then only the node itself failed. Returns undefined also if the node has no autonomy, or if its autonomy has
+ * ended.
  */
 export async function unreachablePoolOf(
   name: string,
   sources: ReachabilitySources,
-): Promise<string | undefined> {
-  const { nodes, nodeNow, leaseOf } = sources;
+): Promise<UnreachablePool | undefined> {
+  const { nodes, nodeNow, leaseOf, now } = sources;
   const pools = poolsOf(name, sources);
-  if (pools.length === 0 || readyStatusOf(await nodeNow(name)) !== 'Unknown') return undefined;
+  const node = pools.length === 0 ? undefined : await nodeNow(name);
+  if (pools[0] === undefined || readyStatusOf(node) !== 'Unknown') return undefined;
   const lease = await leaseOf(name);
   const renewed = renewedAt(lease);
   if (renewed === undefined) return undefined;
+  const autonomy = autonomyOf(node, poolObjectsOf(name, sources));
+  if (!isAutonomous(autonomy, renewed, now())) return undefined;
   // Kubelets renew their lease several times per lease duration. Nodes that lose the link together therefore have
   // renewal times within a fraction of that duration, and the first of them turns Unknown only after all of it.
   const tolerance = ((lease?.spec?.leaseDurationSeconds ?? DEFAULT_LEASE_SECONDS) * 1000) / 2;
@@ -41,7 +59,16 @@ export async function unreachablePoolOf(
     const peerRenewed = renewedAt(peerLease);
     if (peerRenewed !== undefined && peerRenewed > renewed + tolerance) return undefined;
   }
-  return pools[0]?.name;
+  return {
+    name: pools[0].name,
+    heardAt: renewed,
+    ...(autonomy.mode === 'duration' && { until: renewed + autonomy.ms }),
+  };
+}
+
+function poolObjectsOf(node: string, { membership, pools, groups }: ReachabilitySources) {
+  const pool = pools.get(membership.poolOf('NodePool', node) ?? '');
+  return { pool: pool && wholeNodePool(pool), group: groups.get(membership.poolOf('NodeGroup', node) ?? '') };
 }
 
 const poolsOf = (node: string, { membership }: ReachabilitySources) =>

@@ -113,6 +113,7 @@ export class Agent {
       random,
       log,
       metrics,
+      router,
     });
     // After the programmer: if informers have synced already, the L7Router is followed at once.
     if (router !== undefined)

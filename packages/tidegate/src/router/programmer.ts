@@ -20,6 +20,8 @@ export interface ProgrammerOptions {
   random: Random;
   log: Logger;
   metrics: Metrics;
+  /** The label of metrics: the name of the L7Router. Several routers can share a process. */
+  router?: string;
 }
 
 /**
@@ -39,6 +41,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
  */
 export class Programmer {
   readonly #options: ProgrammerOptions;
+  readonly #labels: { router: string };
   readonly #seconds;
   readonly #failed;
   readonly #changed;
@@ -64,22 +67,25 @@ export class Programmer {
 
   constructor(options: ProgrammerOptions) {
     this.#options = options;
-    const { metrics } = options;
+    const { metrics, router = '' } = options;
+    this.#labels = { router };
     this.#seconds = metrics.histogram('tidegate_router_apply_seconds', {
       help: 'Time until every worker has applied a change, in seconds.',
-      labels: ['scope'],
+      labels: ['router', 'scope'],
       buckets: SECONDS,
     });
     this.#failed = metrics.counter('tidegate_router_apply_failures_total', {
       help: 'Changes that the data plane failed to apply, by reason.',
-      labels: ['reason'],
+      labels: ['reason', 'router'],
     });
     const generation = metrics.gauge('tidegate_router_generation', {
       help: 'The generation of the route table: the number of the last change sent to the data plane.',
+      labels: ['router'],
     });
-    this.#forgetMetrics = metrics.onScrape(() => generation.set({}, this.#generation));
+    this.#forgetMetrics = metrics.onScrape(() => generation.set(this.#labels, this.#generation));
     this.#changed = metrics.gauge('tidegate_router_last_change_timestamp_seconds', {
       help: 'Time of the last change that the data plane applied, in seconds since the epoch.',
+      labels: ['router'],
     });
   }
 
@@ -215,13 +221,16 @@ export class Programmer {
     // A delta that failed may have reached some workers. So a number is never used twice, not even after a failure.
     this.#generation = numbered.to;
     await driver.apply(numbered);
-    this.#seconds.observe({ scope: scopeOf(numbered) }, (clock.monotonic() - startedAt) / 1000);
+    this.#seconds.observe(
+      { ...this.#labels, scope: scopeOf(numbered) },
+      (clock.monotonic() - startedAt) / 1000,
+    );
     this.#served(numbered);
   }
 
   #served(delta: Delta): void {
     const { clock, onServed } = this.#options;
-    this.#changed.set({}, clock.now() / 1000);
+    this.#changed.set(this.#labels, clock.now() / 1000);
     onServed(delta);
   }
 
@@ -237,7 +246,7 @@ export class Programmer {
     this.#needsFullState = true;
     this.#trouble = error instanceof Error ? error.message : String(error);
     this.#notBefore = clock.monotonic() + backoffDelay(this.#failures - 1, BACKOFF, random);
-    this.#failed.inc({ reason: error instanceof CapacityError ? 'capacity' : 'error' });
+    this.#failed.inc({ ...this.#labels, reason: error instanceof CapacityError ? 'capacity' : 'error' });
   }
 }
 

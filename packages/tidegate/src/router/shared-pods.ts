@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockDirectory, makeChosenDirectory, makeDirectory } from '@tidegate/disk';
 import { aborted, type Informers, orAborted, Serial, sleep, systemClock } from '@tidegate/kube';
@@ -10,7 +10,14 @@ import { PoolNodes } from '../ingress/pool-nodes.ts';
 import { routerInformers, type SharedParts } from './agent.ts';
 import type { AgentSettings, RouterOptions } from './options.ts';
 import { resolveByDns } from './resolve.ts';
-import { directoryOf, nameOfDirectory, Section, type SectionName, sectionNameOf } from './section.ts';
+import {
+  directoryOf,
+  hasLeft,
+  nameOfDirectory,
+  Section,
+  type SectionName,
+  sectionNameOf,
+} from './section.ts';
 
 const RETRY_MS = 5_000;
 /** A router that changes to other pods is served here too, until its Service leads to them. */
@@ -105,15 +112,31 @@ class SharedPods {
     };
   }
 
-  /** Loads the sections of the last run. They are served until the L7Routers are known, also without the API server. */
+  /**
+   * Loads the sections of the last run, without those that had left. They are served until the L7Routers are known, also
+   * without the API server. A section that cannot be loaded, or that had no routes yet, does not keep the others from being
+   * served.
+   */
   async restore(): Promise<void> {
     makeDirectory(this.#directory);
     const stored = existsSync(this.#directory) ? readdirSync(this.#directory) : [];
     for (const directory of stored) {
       const name = nameOfDirectory(directory);
-      if (name !== undefined) await this.#add(name);
+      if (name === undefined) continue;
+      if (hasLeft(join(this.#directory, directory))) {
+        rmSync(join(this.#directory, directory), { recursive: true, force: true });
+        continue;
+      }
+      await this.#add(name).catch((error: unknown) => {
+        const { log } = this.#options;
+        log.error(
+          { err: error, router: name.router },
+          'cannot load a section of the last run; serving the others',
+        );
+      });
     }
     this.#hasSections = this.#sections.size > 0;
+    this.#wasReady = [...this.#sections.values()].some((section) => section.reasons().length === 0);
   }
 
   reasons(): string[] {
@@ -147,7 +170,10 @@ class SharedPods {
       routers.addHandler({
         onAdd: put,
         onUpdate: (_, router) => put(router),
-        onDelete: ({ metadata }) => this.#lookAfter(LINGER_MS, `${metadata.name}`, signal),
+        onDelete: ({ metadata }) => {
+          this.#sections.get(`${metadata.name}`)?.noteLeft(true);
+          this.#lookAfter(LINGER_MS, `${metadata.name}`, signal);
+        },
       });
       await this.#serial.idle();
       this.#hasSections = true;
@@ -169,8 +195,12 @@ class SharedPods {
   #put(router: L7Router, signal: AbortSignal): void {
     const name = sectionNameOf(router);
     const running = this.#sections.get(`${router.metadata.name}`);
-    if (name === undefined || (running !== undefined && directoryOf(running.name) === directoryOf(name)))
+    if (name === undefined) return;
+    if (running !== undefined && directoryOf(running.name) === directoryOf(name)) {
+      // It may have left and returned.
+      running.noteLeft(false);
       return;
+    }
     this.#change(name.router, name, signal);
   }
 

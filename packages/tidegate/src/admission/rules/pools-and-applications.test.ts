@@ -45,7 +45,14 @@ const permissions: PermissionSources = {
 };
 
 const none = (): undefined => undefined;
-const reachability = { nodes: { get: none }, nodeNow: async () => undefined, leaseOf: async () => undefined };
+const reachability = {
+  nodes: { get: none },
+  nodeNow: async () => undefined,
+  leaseOf: async () => undefined,
+  pools: { get: none },
+  groups: { get: none },
+  now: () => 0,
+};
 
 interface TestRequest {
   operation?: Operation;

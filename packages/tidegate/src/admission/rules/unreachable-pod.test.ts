@@ -1,5 +1,6 @@
 import type { Lease, Node, Pod } from '@tidegate/kube';
 import { expect, it } from 'vitest';
+import type { NodePool } from '../../api/index.ts';
 import { Membership } from '../../pools/index.ts';
 import type { AdmissionRequest } from '../review.ts';
 import { unreachablePodDeletionRule } from './unreachable-pod.ts';
@@ -23,12 +24,19 @@ const lease = (name: string): Lease => ({
   spec: { leaseDurationSeconds: 40, renewTime: at(READY_AT[name] ?? 0) },
 });
 
-function rule() {
+function rule(autonomy?: string) {
   const membership = new Membership();
+  const pools = new Map<string, NodePool>();
   const nodes = new Map(Object.keys(READY_AT).map((name) => [name, node(name)]));
   for (const name of ['paris', 'rome']) {
-    const object = { apiVersion: 'apps.openyurt.io/v1beta2', kind: 'NodePool', metadata: { name }, spec: {} };
-    membership.apply({ type: 'NodePool', name, object });
+    const object = {
+      apiVersion: 'apps.openyurt.io/v1beta2',
+      kind: 'NodePool',
+      metadata: { name },
+      spec: { autonomy },
+    };
+    pools.set(name, object as NodePool);
+    membership.apply({ type: 'NodePool', name, object: pools.get(name) });
   }
   for (const [name, object] of nodes) membership.apply({ type: 'Node', name, object });
   return unreachablePodDeletionRule({
@@ -36,6 +44,9 @@ function rule() {
     nodes,
     nodeNow: async (name) => nodes.get(name),
     leaseOf: async (name) => lease(name),
+    pools,
+    groups: new Map(),
+    now: () => 400_000,
   });
 }
 
@@ -43,10 +54,11 @@ const deleted = async (
   username: string,
   nodeName: string,
   metadata: Pod['metadata'] = {},
+  autonomy?: string,
 ): Promise<unknown> => {
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { nodeName, containers: [] } };
   const request = { oldObject: pod, object: null, userInfo: { username } };
-  return rule().evaluate(request as unknown as AdmissionRequest);
+  return rule(autonomy).evaluate(request as unknown as AdmissionRequest);
 };
 
 it('keeps Kubernetes from deleting the pods of a pool that is unreachable as a whole', async () => {
@@ -64,4 +76,13 @@ it('allows it for the pods of the manager, and for users', async () => {
   const labels = { 'app.kubernetes.io/part-of': 'tidegate' };
   expect(await deleted(NODE_CONTROLLER, 'p1', { namespace, labels })).toEqual({});
   expect(await deleted('alice', 'p1')).toEqual({});
+});
+
+it('keeps them until the autonomy of the pool ends, and reports both times', async () => {
+  expect(await deleted(NODE_CONTROLLER, 'p1', {}, '301s')).toEqual({
+    forbidden:
+      'node p1 and all other nodes in pool paris are unreachable, last heard of at 1970-01-01T00:01:40Z; pods are left unchanged until the pool reconnects, but no longer than 1970-01-01T00:06:41Z',
+  });
+  expect(await deleted(NODE_CONTROLLER, 'p1', {}, '300s')).toEqual({});
+  expect(await deleted(NODE_CONTROLLER, 'p1', {}, 'Never')).toEqual({});
 });

@@ -65,10 +65,14 @@ export const unreachablePodDeletionRule = (sources: ReachabilitySources): Admiss
 async function unlessUnreachable(node: string, sources: ReachabilitySources): Promise<AdmissionResult> {
   const pool = await unreachablePoolOf(node, sources);
   if (pool === undefined) return {};
+  const { name, heardAt, until } = pool;
+  const limit = until === undefined ? '' : `, but no longer than ${timeOf(until)}`;
   return {
-    forbidden: `node ${node} and all other nodes in pool ${pool} are unreachable; pods are left unchanged until the pool reconnects`,
+    forbidden: `node ${node} and all other nodes in pool ${name} are unreachable, last heard of at ${timeOf(heardAt)}; pods are left unchanged until the pool reconnects${limit}`,
   };
 }
+
+const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 
 /**
  * A manager in the pool would protect itself: it would stay an endpoint of the webhook, the API server could not reach it, and

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { KubeObject } from '@tidegate/kube';
-import type { Applied } from '../apply-known-fields.ts';
+import type { DriftPolicy } from '../../api/index.ts';
+import type { Drifting } from './drift-status.ts';
 
 /** Hashes of the last apply of one object. */
 interface Memory {
@@ -8,6 +9,11 @@ interface Memory {
   readonly wanted: string;
   /** The object as the server returned it, with defaults. */
   readonly made: string;
+  readonly result: Remembered;
+}
+
+/** What was found at the last apply. It holds while the object is unchanged. */
+export interface Remembered extends Drifting {
   /** Unknown fields that were left out. */
   readonly dropped: readonly string[];
 }
@@ -20,21 +26,31 @@ interface Memory {
 export class AppliedCache {
   readonly #byApplication = new Map<string, Map<string, Memory>>();
 
-  /** Returns the unknown fields of the last apply if the object is unchanged since, or undefined if it must be applied. */
+  /** Returns what the last apply found if the object and the policy are unchanged since, or undefined if it must be applied. */
   recall(
     application: string,
     identity: string,
     wanted: KubeObject,
     live: KubeObject,
-  ): readonly string[] | undefined {
+    policy: DriftPolicy,
+  ): Remembered | undefined {
     const memory = this.#byApplication.get(application)?.get(identity);
-    return memory?.wanted === hash(wanted) && memory.made === fingerprint(live) ? memory.dropped : undefined;
+    return memory?.wanted === hash([wanted, policy]) && memory.made === fingerprint(live)
+      ? memory.result
+      : undefined;
   }
 
   /** Stores the result of an apply. */
-  remember(application: string, identity: string, wanted: KubeObject, { object, dropped }: Applied): void {
+  remember(
+    application: string,
+    identity: string,
+    wanted: KubeObject,
+    object: KubeObject,
+    policy: DriftPolicy,
+    result: Remembered,
+  ): void {
     const memories = this.#byApplication.get(application) ?? new Map<string, Memory>();
-    memories.set(identity, { wanted: hash(wanted), made: fingerprint(object), dropped });
+    memories.set(identity, { wanted: hash([wanted, policy]), made: fingerprint(object), result });
     this.#byApplication.set(application, memories);
   }
 

@@ -13,12 +13,13 @@ import { applyKnownFields } from '../apply-known-fields.ts';
 import { identityOf } from '../render/collisions.ts';
 import type { Rendered } from '../render/result.ts';
 import type { ApplicationPods } from './application-pods.ts';
-import type { AppliedCache } from './applied-cache.ts';
+import type { AppliedCache, Remembered } from './applied-cache.ts';
 import { availabilityOf } from './availability.ts';
 import type { Children } from './children.ts';
 import { isBornFromApply, isCreatedBy, isOwnedBy, type Recorded, refusal, withOwner } from './ownership.ts';
 import { permissionHint } from './permission-hint.ts';
 import { mustBeRecreated } from './recreate.ts';
+import { settleDrift } from './settle-drift.ts';
 import { APPLY_FAILED, type Outcome } from './status.ts';
 import { withLiveSelector } from './take-over.ts';
 
@@ -53,6 +54,7 @@ export async function applyObject(
 ): Promise<Outcome> {
   const identifier = identifierOf(rendered, resource);
   const [key, identity] = [keyOf(application), identityOf(rendered.object)];
+  const { driftPolicy = 'Ignore' } = application.spec;
   try {
     const live = await children.get(resource, rendered.object.metadata, signal);
     const isOurs = live === undefined || isCreatedBy(live, recorded);
@@ -64,8 +66,8 @@ export async function applyObject(
         return { identifier, available: false, reason: 'Refused', message: refusal(live, application) };
       // The watch reports when the old object is gone. The next reconcile creates the new one.
       if (isBeingDeleted(live)) return { identifier, ...availabilityOf(live) };
-      const dropped = appliedCache.recall(key, identity, wanted, live);
-      if (dropped !== undefined) return outcomeOf(identifier, live, dropped, pods);
+      const known = appliedCache.recall(key, identity, wanted, live, driftPolicy);
+      if (known !== undefined) return outcomeOf(identifier, live, known, pods);
     }
     const applied = await applyKnownFields(applier, resource, wanted, { signal }).catch(
       async (error: unknown) => {
@@ -80,11 +82,18 @@ export async function applyObject(
     );
     // The watch reports when the old object is gone. The next reconcile creates the new one.
     if (applied === undefined) return { identifier, ...RECREATED };
-    appliedCache.remember(key, identity, wanted, applied);
+    const { dropped } = applied;
+    const {
+      object: settled,
+      reverted,
+      ...drifting
+    } = await settleDrift(client, resource, applied.object, driftPolicy, signal);
+    const result = { dropped, ...drifting };
+    appliedCache.remember(key, identity, wanted, settled, driftPolicy, result);
     // Another client may have created the object between our read and our apply.
     if (live === undefined && isBornFromApply(applied.object.metadata))
       identifier.uid = applied.object.metadata.uid;
-    return outcomeOf(identifier, applied.object, applied.dropped, pods);
+    return { ...outcomeOf(identifier, settled, result, pods), ...(reverted.length > 0 && { reverted }) };
   } catch (error) {
     if (!(error instanceof ApiStatusError)) throw error;
     // Either the namespace does not exist, or the kind was removed from the cluster and discovery is out of date.
@@ -103,7 +112,7 @@ const RECREATED: Omit<Outcome, 'identifier'> = {
 function outcomeOf(
   identifier: ResourceIdentifier,
   object: KubeObject,
-  dropped: readonly string[],
+  { dropped, drift, problem: notReverted }: Remembered,
   pods: ApplicationPods,
 ): Outcome {
   const availability = availabilityOf(object);
@@ -112,6 +121,7 @@ function outcomeOf(
     identifier,
     ...availability,
     ...(problem && { reason: problem.reason, message: `${availability.message}; ${problem.message}` }),
+    ...(drift.length > 0 && { drifting: { drift, ...(notReverted && { problem: notReverted }) } }),
     ...(dropped.length > 0 && { warning: `unknown fields were ignored: ${dropped.join(', ')}` }),
   };
 }

@@ -25,9 +25,10 @@ import { distinctErrors } from '../validate.ts';
 import { identifierOf } from './apply-object.ts';
 import { inApplyOrder } from './apply-order.ts';
 import { Kinds } from './kinds.ts';
+import { nameOf } from './messages.ts';
 import { isCreatedBy, isOwnedBy, refusal, withOwner } from './ownership.ts';
 import { reasonToKeep, recordedObjects, resourceOf } from './recorded-objects.ts';
-import { identityOfIdentifier, nameOf } from './status.ts';
+import { identityOfIdentifier } from './status.ts';
 
 /** One object before and after the change. `before` is absent if it would be created, `after` if it would be deleted. */
 export interface PreviewedChange {

@@ -8,7 +8,9 @@ import { advanceRollout } from '../rollout/plan.ts';
 import { renderStaged, type Stage, sitesWithoutContent } from '../rollout/staged.ts';
 import { type ApplyTools, applyObject, identifierOf } from './apply-object.ts';
 import { inApplyOrder } from './apply-order.ts';
+import { revertedText } from './drift-status.ts';
 import type { Kinds } from './kinds.ts';
+import { nameOf } from './messages.ts';
 import type { Recorded } from './ownership.ts';
 import { reasonToKeep, recordedObjects } from './recorded-objects.ts';
 import { notDeleted, removeObject } from './remove-object.ts';
@@ -18,7 +20,6 @@ import {
   type Findings,
   identityOfIdentifier,
   type NewObject,
-  nameOf,
   type Outcome,
 } from './status.ts';
 import { sizeProblem } from './status-size.ts';
@@ -74,7 +75,9 @@ export async function reconcileObjects(
   for (const rendered of inApplyOrder(objects)) {
     const resource = kinds.resourceOf(rendered.object)!;
     const known = recorded.get(identityOfIdentifier(identifierOf(rendered, resource)));
-    outcomes.add(await applyObject(tools, application, rendered, { resource, recorded: known }, signal));
+    const outcome = await applyObject(tools, application, rendered, { resource, recorded: known }, signal);
+    if (outcome.reverted) tools.recorder.normal(application, 'DriftReverted', revertedText(outcome));
+    outcomes.add(outcome);
   }
   const missingPools = new Set(missing.map(({ pool }) => pool));
   const waitingSites = stage === undefined ? new Set<string>() : sitesWithoutContent(targets, stage);

@@ -1,10 +1,11 @@
 import { ApiStatusError, isBeingDeleted, isForbidden, isNotFound, type KubeObject } from '@tidegate/kube';
 import type { EdgeApplication, ResourceIdentifier } from '../../api/index.ts';
 import type { ApplyTools } from './apply-object.ts';
+import { nameOf } from './messages.ts';
 import { isControlledBy, isCreatedBy, isOwnedBy, type Recorded } from './ownership.ts';
 import { permissionHint } from './permission-hint.ts';
 import { resourceOf } from './recorded-objects.ts';
-import { nameOf, type Outcome } from './status.ts';
+import type { Outcome } from './status.ts';
 
 /** The result of an attempt to delete one recorded object. */
 export type Removal =

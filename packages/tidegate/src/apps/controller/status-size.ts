@@ -8,7 +8,7 @@ import type { EdgeApplication, EdgeApplicationStatus, ManifestStatus } from '../
 const MAX_BYTES = 1_400_000;
 /** From here on, the status is compact. */
 const MAX_FULL_BYTES = 700_000;
-/** How many objects that are not available have conditions in a compact status. */
+/** How many objects that are not available, or that have drifted, have details in a compact status. */
 const MAX_DETAILED = 300;
 /** An entry of a compact status, without the names in it. */
 const ENTRY_BYTES = 280;
@@ -23,7 +23,8 @@ export function withinLimit(status: EdgeApplicationStatus): EdgeApplicationStatu
     ...rest,
     manifestStatuses: entries.map((entry) => {
       if (entry.identifier.uid === undefined) return brief(entry);
-      if (isAvailable(entry) || ++detailed > MAX_DETAILED) return { identifier: entry.identifier };
+      if ((isAvailable(entry) && entry.drift === undefined) || ++detailed > MAX_DETAILED)
+        return { identifier: entry.identifier };
       return entry;
     }),
   };

@@ -9,6 +9,7 @@ import {
   type ReconcileResult,
 } from '@tidegate/kube';
 import { EDGE_APPLICATIONS, type EdgeApplication, type EdgeApplicationStatus } from '../../api/index.ts';
+import { DRIFTED } from './drift-status.ts';
 import {
   FAILURES,
   type Findings,
@@ -101,7 +102,7 @@ export class StatusWriter {
     this.#written.set(keyOf(application), { uid, status, at: this.#clock.monotonic() });
   }
 
-  /** Records an event if the condition Ready became true, or has a new message about a problem. */
+  /** Records an event if the condition Ready became true, or has a new message about a problem, and if there is new drift. */
   #recordEvents(before: EdgeApplication, { conditions }: EdgeApplicationStatus): void {
     const was = getCondition(before.status?.conditions, 'Ready');
     const is = getCondition(conditions, 'Ready');
@@ -109,6 +110,10 @@ export class StatusWriter {
     if (is.status === 'True' && was?.status !== 'True') this.#recorder.normal(before, is.reason, is.message);
     if (NEEDS_ATTENTION.has(is.reason) && is.message !== was?.message)
       this.#recorder.warning(before, is.reason, is.message);
+    const drifted = getCondition(conditions, DRIFTED);
+    const earlier = getCondition(before.status?.conditions, DRIFTED);
+    if (drifted?.status === 'True' && drifted.message !== earlier?.message)
+      this.#recorder.warning(before, drifted.reason, drifted.message);
   }
 }
 

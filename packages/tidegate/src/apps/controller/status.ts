@@ -11,11 +11,12 @@ import type {
 import type { RenderError } from '../render/result.ts';
 import { distinctErrors } from '../validate.ts';
 import type { Availability } from './availability-result.ts';
+import { type DriftOutcome, driftCondition, MAX_DRIFT } from './drift-status.ts';
+import { inText, nameOf } from './messages.ts';
 import { withinLimit } from './status-size.ts';
 
 /** The state of one object, or of a manifest that could not be rendered. */
-export interface Outcome extends Availability {
-  readonly identifier: ResourceIdentifier;
+export interface Outcome extends Availability, DriftOutcome {
   /** A message for the user that does not affect availability. */
   readonly warning?: string;
 }
@@ -29,9 +30,6 @@ export interface Findings {
   readonly rollout?: RolloutStatus;
 }
 
-/** The maximum number of problems in the message of a condition, to keep it readable. */
-const MAX_IN_MESSAGE = 3;
-
 /** Identifies an object without the ordinal, so that it keeps its entry when manifests are reordered. */
 export const identityOfIdentifier = ({
   group = '',
@@ -44,7 +42,7 @@ export const identityOfIdentifier = ({
 
 /** Computes the status. Keeps the transition times of conditions that did not change. */
 export function statusOf(
-  { metadata, status }: EdgeApplication,
+  { metadata, spec, status }: EdgeApplication,
   findings: Findings,
   now: number,
 ): EdgeApplicationStatus {
@@ -60,14 +58,16 @@ export function statusOf(
     ...readiness(findings),
     ...(generation !== undefined && { observedGeneration: generation }),
   };
+  const drifted = driftCondition(spec.driftPolicy, findings.outcomes);
+  const updates = drifted === undefined ? [ready] : [ready, drifted];
+  const kept: readonly Condition[] =
+    status?.conditions?.filter(({ type }) => updates.some((update) => update.type === type)) ?? [];
   return withinLimit({
     ...(generation !== undefined && { observedGeneration: generation }),
     manifestStatuses,
     workloadStatus: findings.outcomes.toSorted(byPlace).map(workloadStatusOf),
     ...(findings.rollout && { rollout: findings.rollout }),
-    conditions: [
-      ...setCondition(status?.conditions?.filter(({ type }) => type === 'Ready') ?? [], ready, now),
-    ],
+    conditions: [...updates.reduce((all, update) => setCondition(all, update, now), kept)],
   });
 }
 
@@ -129,6 +129,7 @@ function entryOf(outcome: Outcome, old: ManifestStatus | undefined, now: number)
   return {
     identifier,
     conditions: [...set(set(old?.conditions ?? [], 'Processing', !available), 'Available', available)],
+    ...(outcome.drifting && { drift: outcome.drifting.drift.slice(0, MAX_DRIFT) }),
   };
 }
 
@@ -198,16 +199,6 @@ export const FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 const sentence = ({ identifier, message }: Outcome): string => `${nameOf(identifier)}: ${message}`;
-
-/** `<kind> <namespace>/<name>`, for messages. */
-export const nameOf = ({ kind, name, namespace }: ResourceIdentifier): string =>
-  `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
-
-function inText(messages: readonly string[]): string {
-  const shown = messages.slice(0, MAX_IN_MESSAGE);
-  const rest = messages.length - shown.length;
-  return [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
-}
 
 function byPlace({ identifier: a }: Outcome, { identifier: b }: Outcome): number {
   if (a.ordinal !== b.ordinal) return a.ordinal - b.ordinal;

@@ -6,11 +6,11 @@ import { recordRevision, revisionsOf } from '../revisions.ts';
 /** How many old revisions of an EdgeApplication are kept, in addition to those that sites still have. */
 const HISTORY_LIMIT = 10;
 
-/** What a revision contains: everything but the rollout itself, which decides when a change arrives, not what. */
-export type RevisionContent = Omit<EdgeApplicationSpec, 'rollout'>;
+/** What a revision contains: everything but the rollout and the drift policy, which do not decide what runs. */
+export type RevisionContent = Omit<EdgeApplicationSpec, 'rollout' | 'driftPolicy'>;
 
 export const contentOf = ({ spec }: EdgeApplication): RevisionContent => {
-  const { rollout: _, ...content } = spec;
+  const { rollout: _, driftPolicy: __, ...content } = spec;
   return content;
 };
 

@@ -1,6 +1,7 @@
 import { createWriteStream, type WriteStream } from 'node:fs';
 import type { Logger } from '@tidegate/kube';
 import type { AccessLogEntry } from '../access-log.ts';
+import type { RouterLabels } from '../traffic-metrics.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The limit of lines that wait for a slow disk. Beyond it lines are dropped: a request never waits for the log. */
@@ -86,7 +87,7 @@ export class AccessLog {
 /** The line of the access log for a finished request. */
 export function entryOf(
   exchange: Exchange,
-  { className, seconds }: { className: string; seconds: number },
+  { className, router, seconds }: RouterLabels & { seconds: number },
 ): AccessLogEntry {
   const { request, matched, upstream } = exchange;
   const source = matched?.action.source;
@@ -95,6 +96,7 @@ export function entryOf(
     requestId: exchange.id,
     client: exchange.client,
     class: className,
+    router,
     scheme: exchange.secure ? 'https' : 'http',
     method: exchange.method,
     host: exchange.host ?? '',

@@ -14,10 +14,27 @@ export function readClientHello(bytes: Buffer): 'incomplete' | 'named' | 'unname
   const message = firstMessage(bytes);
   if (message === undefined) return bytes.length > MAX_HELLO_BYTES ? 'unnamed' : 'incomplete';
   try {
-    return hasServerName(message) ? 'named' : 'unnamed';
+    return serverNameExtension(message) === undefined ? 'unnamed' : 'named';
   } catch (error) {
     // A length in the message points outside of it.
     if (error instanceof RangeError) return 'unnamed';
+    throw error;
+  }
+}
+
+/** The name that the first message of a TLS client asks for; undefined if there is none that can be read. */
+export function serverNameOf(bytes: Buffer): string | undefined {
+  try {
+    const message = firstMessage(bytes);
+    const extension = message && serverNameExtension(message);
+    if (extension === undefined) return undefined;
+    // The length of the list, then the type of the first name (0: a host), its length and the name.
+    const length = extension.readUInt16BE(3);
+    return extension[2] === 0 && extension.length >= 5 + length
+      ? extension.toString('latin1', 5, 5 + length)
+      : undefined;
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
     throw error;
   }
 }
@@ -38,17 +55,19 @@ function firstMessage(bytes: Buffer): Buffer | undefined {
   return undefined;
 }
 
-function hasServerName(hello: Buffer): boolean {
+/** The content of the extension with the server name. */
+function serverNameExtension(hello: Buffer): Buffer | undefined {
   // Version and random; then session id, cipher suites and compression methods, each with its length.
   let at = 2 + 32;
   at += 1 + hello.readUInt8(at);
   at += 2 + hello.readUInt16BE(at);
   at += 1 + hello.readUInt8(at);
-  if (at >= hello.length) return false;
+  if (at >= hello.length) return undefined;
   const end = at + 2 + hello.readUInt16BE(at);
   for (at += 2; at < end; ) {
-    if (hello.readUInt16BE(at) === SERVER_NAME) return true;
-    at += 4 + hello.readUInt16BE(at + 2);
+    const length = hello.readUInt16BE(at + 2);
+    if (hello.readUInt16BE(at) === SERVER_NAME) return hello.subarray(at + 4, at + 4 + length);
+    at += 4 + length;
   }
-  return false;
+  return undefined;
 }

@@ -56,7 +56,8 @@ export class EmbeddedDriver implements Driver {
     const { accessLog } = options;
     this.#accessLog =
       accessLog === undefined || traffic !== undefined ? undefined : new AccessLog(accessLog, log);
-    this.#traffic = traffic ?? new Traffic(options.className, this.#accessLog);
+    this.#traffic =
+      traffic ?? new Traffic({ className: options.className, router: options.router ?? '' }, this.#accessLog);
     this.#externalAuth = new ExternalAuthenticator(this.#upstreams, { defaults: options.defaults, log });
     this.#mirrors = new Mirrors(this.#upstreams, { defaults: options.defaults, log });
     this.#handler = new Handler(() => this.#table, this.#upstreams, {
@@ -76,6 +77,7 @@ export class EmbeddedDriver implements Driver {
       ...this.#options,
       defaultCertificate: this.#ownCertificate,
       contextFor: (name) => this.#contexts.find(this.#table, name),
+      asksFor: (name) => this.#contexts.asking(this.#table, name, this.#ownCertificate!),
       handle: (exchange) => this.#handler.handle(exchange),
     });
     this.#showDefault();

@@ -42,6 +42,8 @@ export class Exchange {
   variesByOrigin = false;
   /** Headers that an endpoint gets in place of those of the client with these names, which are in lower case. */
   identity: { readonly names: ReadonlySet<string>; readonly headers: readonly string[] } | undefined;
+  /** Headers about the certificate of the client. Endpoints and servers that authenticate clients get them. */
+  certificateHeaders: readonly string[] | undefined;
   /** Cookies of the server that has authenticated the client. */
   authCookies: { readonly cookies: readonly string[]; readonly always: boolean } | undefined;
   /** A cookie that is added to those of the endpoint. */

@@ -15,6 +15,7 @@ import { Stickiness } from './affinity.ts';
 import { answer, breakOff } from './answer.ts';
 import type { Authenticator, Denial } from './authenticate.ts';
 import { BodyTooLarge, BodyTooSlow, RequestBody } from './body.ts';
+import { checkCertificate } from './client-certificates.ts';
 import type { Call } from './connector.ts';
 import type { Exchange } from './exchange.ts';
 import type { ExternalAuthenticator } from './external-auth.ts';
@@ -134,6 +135,15 @@ export class Handler {
     const { name, path } = found;
     const { method, request } = exchange;
     const origin = ownHeader(request, 'origin');
+    const { clientCertificate, redirect, secure: redirectsToHttps } = found.action.policy ?? {};
+    // Over plain HTTP, no client has a certificate: a redirect applies first.
+    if (clientCertificate && (secure || !(redirect ?? redirectsToHttps))) {
+      const refusal = checkCertificate(clientCertificate, exchange, { table, name });
+      if (refusal !== undefined) {
+        answer(exchange, refusal.status, refusal.headers);
+        return false;
+      }
+    }
     const { cors, basic: users, externalAuth } = found.action.policy ?? {};
     // Router and endpoint could use different ones.
     if (

@@ -1,9 +1,11 @@
+import { constants } from 'node:crypto';
 import type { Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import { createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls';
 import type { KeyPair } from '@tidegate/kube/certificates';
 import { CLIENT_HEADERS_MS } from '../limits.ts';
-import { readClientHello } from './client-hello.ts';
+import { noteClient, type TlsClient } from './client-certificates.ts';
+import { readClientHello, serverNameOf } from './client-hello.ts';
 
 /**
  * Gives each TLS client exactly one certificate. Node.js adds the certificate that SNICallback returns to the one of the
@@ -13,9 +15,34 @@ import { readClientHello } from './client-hello.ts';
  */
 export class Handshakes {
   readonly #unnamed: Server;
+  /** For hosts that ask for client certificates: Node.js asks all clients of a server, or none. */
+  readonly #asking: Server;
+  readonly #asks: AsksFor;
+  /** What each connection in its handshake is asked for. */
+  readonly #asked = new WeakMap<object, Asked>();
   #default: SecureContext;
 
-  constructor(certificate: KeyPair) {
+  constructor(certificate: KeyPair, asks: AsksFor) {
+    this.#asks = asks;
+    const asked = this.#asked;
+    const find = (name: string) => asks(name);
+    this.#asking = createServer({
+      requestCert: true,
+      // The response depends on the route. A client of a connection that is closed would not learn why.
+      rejectUnauthorized: false,
+      // A session that is continued would have the result of an earlier handshake, for example of another host.
+      secureOptions: constants.SSL_OP_NO_TICKET,
+      SNICallback(this: TLSSocket | undefined, name, done) {
+        const found = find(name);
+        if (found === undefined || this === undefined) {
+          done(new Error('the host does not ask for client certificates any more'));
+          return;
+        }
+        asked.set(this, found);
+        done(null, found.context);
+      },
+      ALPNProtocols: ['h2', 'http/1.1'],
+    });
     this.#default = contextOf(certificate);
     this.#unnamed = createServer({
       cert: certificate.certificate,
@@ -42,8 +69,9 @@ export class Handshakes {
     server.removeAllListeners('connection');
     server.on('connection', (socket: Socket) => {
       for (const listener of others) listener.call(server, socket);
-      waitForHello(socket, (isNamed) => {
-        if (isNamed) handshake.call(server, socket);
+      waitForHello(socket, (isNamed, name) => {
+        if (name !== undefined && this.#asks(name) !== undefined) this.#asking.emit('connection', socket);
+        else if (isNamed) handshake.call(server, socket);
         else this.#unnamed.emit('connection', socket);
       });
     });
@@ -51,15 +79,30 @@ export class Handshakes {
       // HTTP/1.1 finds its server through the connection.
       server.emit('secureConnection', Object.assign(socket, { server }));
     });
+    this.#asking.on('secureConnection', (socket: TLSSocket) => {
+      const asked = this.#asked.get(socket);
+      if (asked !== undefined) noteClient(socket, asked.client);
+      server.emit('secureConnection', Object.assign(socket, { server }));
+    });
+    this.#asking.on('tlsClientError', (error, socket) => server.emit('tlsClientError', error, socket));
     this.#unnamed.on('tlsClientError', (error, socket) => server.emit('tlsClientError', error, socket));
   }
 }
+
+/** How a handshake asks for a client certificate. */
+export interface Asked {
+  readonly context: SecureContext;
+  readonly client: Omit<TlsClient, 'certificate'>;
+}
+
+/** Undefined: clients of the host are not asked for one. */
+export type AsksFor = (serverName: string) => Asked | undefined;
 
 const contextOf = ({ certificate, key }: KeyPair): SecureContext =>
   createSecureContext({ cert: certificate, key });
 
 /** Calls `done` when the first message of the client is complete. Its bytes are still in the socket then. */
-function waitForHello(socket: Socket, done: (isNamed: boolean) => void): void {
+function waitForHello(socket: Socket, done: (isNamed: boolean, name: string | undefined) => void): void {
   let received: Buffer = Buffer.alloc(0);
   const limit = setTimeout(() => socket.destroy(), CLIENT_HEADERS_MS);
   const forget = (): void => {
@@ -76,7 +119,7 @@ function waitForHello(socket: Socket, done: (isNamed: boolean) => void): void {
     if (hello === 'incomplete') return;
     forget();
     socket.unshift(received);
-    done(hello === 'named');
+    done(hello === 'named', hello === 'named' ? serverNameOf(received) : undefined);
   };
   socket.on('readable', read);
   socket.on('close', forget);

@@ -50,8 +50,11 @@ export function requestHeaders(exchange: Exchange): FlatHeaders {
   return result;
 }
 
-/** The headers of the client that are forwarded, without those that belong to its connection or that only proxies may set. */
-export function clientHeaders({ request }: Exchange): FlatHeaders {
+/**
+ * The headers of the client that are forwarded, without those that belong to its connection or that only proxies may set,
+ * and those about its certificate.
+ */
+export function clientHeaders({ request, certificateHeaders = [] }: Exchange): FlatHeaders {
   const named = namedByConnection(request.headers.connection);
   const result: FlatHeaders = [];
   const cookies: string[] = [];
@@ -63,6 +66,7 @@ export function clientHeaders({ request }: Exchange): FlatHeaders {
     else result.push(name, value);
   });
   if (cookies.length > 0) result.push('Cookie', cookies.join('; '));
+  result.push(...certificateHeaders);
   return result;
 }
 

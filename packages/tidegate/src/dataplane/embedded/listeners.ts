@@ -22,7 +22,7 @@ import type { Listening } from '../driver.ts';
 import { CLIENT_HEADERS_MS, CLIENT_IDLE_MS, MAX_HEAD_BYTES, MAX_HEADERS } from '../limits.ts';
 import { answer, rawAnswer } from './answer.ts';
 import { type ClientRequest, type ClientResponse, Exchange } from './exchange.ts';
-import { Handshakes } from './handshakes.ts';
+import { type AsksFor, Handshakes } from './handshakes.ts';
 
 /** How much a client of HTTP/2 may send before it waits for an acknowledgement. */
 const WINDOW_BYTES = 1024 * 1024;
@@ -36,6 +36,8 @@ export interface ListenerOptions {
   httpsPort: number;
   defaultCertificate: KeyPair;
   contextFor: (serverName: string) => SecureContext | undefined;
+  /** How clients of this server name are asked for certificates. */
+  asksFor: AsksFor;
   handle: (exchange: Exchange) => void;
 }
 
@@ -69,7 +71,7 @@ export class Listeners {
     this.#options = options;
     // Node.js would answer a request without a Host header itself, with another text: `refusal.ts` does it.
     this.#http = createServer({ maxHeaderSize: MAX_HEAD_BYTES, requireHostHeader: false });
-    this.#handshakes = new Handshakes(options.defaultCertificate);
+    this.#handshakes = new Handshakes(options.defaultCertificate, options.asksFor);
     const secure: SecureServerOptions & Pick<ServerOptions, 'maxHeaderSize' | 'requireHostHeader'> = {
       allowHTTP1: true,
       settings: { initialWindowSize: WINDOW_BYTES },

@@ -1,18 +1,18 @@
 import type { Logger } from '@tidegate/kube';
 import { sectionPorts } from '../../api/index.ts';
 import type { Driver } from '../driver.ts';
-import type { SectionedDriver } from '../sections.ts';
+import type { SectionedDriver, SectionFacts } from '../sections.ts';
 import { AccessLog } from './access-log.ts';
 import { Authenticator } from './authenticate.ts';
 import { EmbeddedDriver, type EmbeddedOptions } from './driver.ts';
-import { Traffic } from './traffic.ts';
+import { Traffic, TrafficMetrics } from './traffic.ts';
 
-/** Several routers in one process. Each has a table and listeners of its own; metrics and the access log are common. */
+/** Several routers in one process. Each has a table and listeners of its own; the registry of metrics and the access log are common. */
 export class EmbeddedSections implements SectionedDriver {
   readonly #options: EmbeddedOptions;
   readonly #log: Logger;
   readonly #accessLog: AccessLog | undefined;
-  readonly #traffic: Traffic;
+  readonly #metrics = new TrafficMetrics();
   /** All sections use the same CPU, and tenants are the same in all of them. */
   readonly #authenticator = new Authenticator();
   readonly #drivers = new Set<EmbeddedDriver>();
@@ -23,18 +23,18 @@ export class EmbeddedSections implements SectionedDriver {
     this.#options = options;
     this.#log = log;
     this.#accessLog = accessLog === undefined ? undefined : new AccessLog(accessLog, log);
-    this.#traffic = new Traffic(options.className, this.#accessLog);
   }
 
   /** Sections listen one by one, when they start. */
   async start(): Promise<void> {}
 
-  section(number: number, identity: string): Driver {
+  section({ number, identity, className, router }: SectionFacts): Driver {
     const { http, https } = sectionPorts(number);
     const options = { ...this.#options, httpPort: http, httpsPort: https, identity };
+    const traffic = new Traffic({ className, router }, this.#accessLog, this.#metrics);
     const driver = new EmbeddedDriver(options, {
       log: this.#log,
-      traffic: this.#traffic,
+      traffic,
       authenticator: this.#authenticator,
     });
     this.#drivers.add(driver);
@@ -47,6 +47,7 @@ export class EmbeddedSections implements SectionedDriver {
       close: async () => {
         this.#drivers.delete(driver);
         await driver.close();
+        traffic.forget();
       },
     };
   }
@@ -57,7 +58,7 @@ export class EmbeddedSections implements SectionedDriver {
   }
 
   metrics(): Promise<string> {
-    return this.#traffic.scrape();
+    return this.#metrics.scrape();
   }
 
   async drain(ms: number): Promise<void> {

@@ -5,6 +5,7 @@ import {
   MAX_SERIES,
   OTHER,
   REQUESTS,
+  type RouterLabels,
   type TrafficMetric,
   UPSTREAM_ERRORS,
 } from '../traffic-metrics.ts';
@@ -12,59 +13,89 @@ import { type AccessLog, entryOf } from './access-log.ts';
 import type { Exchange } from './exchange.ts';
 import type { UpstreamFailure } from './failure.ts';
 
-type Labels = { class: string; host: string; service: string };
+type Labels = { class: string; router: string; host: string; service: string };
 
 const optionsOf = ({ help, labels }: TrafficMetric): { help: string; labels: string[] } => ({
   help,
   labels: [...labels],
 });
 
-/** Counts requests, and writes them to the access log. */
-export class Traffic {
+/** The metrics of all routers in this process. */
+export class TrafficMetrics {
   readonly #metrics = new Metrics();
-  readonly #className: string;
-  readonly #series = new Map<string, Labels>();
-  readonly #log: AccessLog | undefined;
-  readonly #requests = this.#metrics.counter(REQUESTS.name, optionsOf(REQUESTS));
-  readonly #seconds = this.#metrics.histogram(DURATION.name, {
+  /** How many series all routers have. */
+  series = 0;
+  readonly requests = this.#metrics.counter(REQUESTS.name, optionsOf(REQUESTS));
+  readonly seconds = this.#metrics.histogram(DURATION.name, {
     ...optionsOf(DURATION),
     buckets: DURATION_BUCKETS_SECONDS,
   });
-  readonly #failures = this.#metrics.counter(UPSTREAM_ERRORS.name, optionsOf(UPSTREAM_ERRORS));
+  readonly failures = this.#metrics.counter(UPSTREAM_ERRORS.name, optionsOf(UPSTREAM_ERRORS));
 
-  constructor(className: string, log: AccessLog | undefined) {
-    this.#className = className;
+  scrape(): Promise<string> {
+    return this.#metrics.scrape();
+  }
+
+  /** Removes the series of a router. */
+  forget({ className, router }: RouterLabels): void {
+    this.#metrics.forget({ class: className, router });
+  }
+}
+
+/** Counts the requests of a router, and writes them to the access log. */
+export class Traffic {
+  readonly #metrics: TrafficMetrics;
+  readonly #router: RouterLabels;
+  readonly #series = new Map<string, Labels>();
+  readonly #log: AccessLog | undefined;
+  #isForgotten = false;
+
+  constructor(router: RouterLabels, log: AccessLog | undefined, metrics = new TrafficMetrics()) {
+    this.#router = router;
     this.#log = log;
+    this.#metrics = metrics;
   }
 
   /** Call it when the response is complete or aborted. */
   ended(exchange: Exchange): void {
-    const labels = this.#labels(exchange);
     const seconds = (performance.now() - exchange.began) / 1000;
-    this.#requests.inc({ ...labels, code: String(exchange.status) });
-    this.#seconds.observe(labels, seconds);
+    if (!this.#isForgotten) {
+      const labels = this.#labels(exchange);
+      this.#metrics.requests.inc({ ...labels, code: String(exchange.status) });
+      this.#metrics.seconds.observe(labels, seconds);
+    }
     if (exchange.matched?.action.policy?.unlogged) return;
-    this.#log?.write(entryOf(exchange, { className: this.#className, seconds }));
+    this.#log?.write(entryOf(exchange, { ...this.#router, seconds }));
   }
 
   /** Counts an attempt that failed. The request may still succeed at another endpoint. */
   failed(exchange: Exchange, kind: UpstreamFailure['kind']): void {
-    this.#failures.inc({ ...this.#labels(exchange), kind });
+    if (!this.#isForgotten) this.#metrics.failures.inc({ ...this.#labels(exchange), kind });
   }
 
   scrape(): Promise<string> {
     return this.#metrics.scrape();
   }
 
-  /** Labels of the series, or of the common series beyond MAX_SERIES. */
+  /** The router has left the process: removes its series. Requests that end later are not counted. */
+  forget(): void {
+    if (this.#isForgotten) return;
+    this.#isForgotten = true;
+    this.#metrics.series -= this.#series.size;
+    this.#metrics.forget(this.#router);
+  }
+
+  /** Labels of the series, or of the common series of the router beyond MAX_SERIES. */
   #labels({ matched, upstream }: Exchange): Labels {
     const host = matched?.host.host ?? '';
     const service = upstream === undefined ? '' : `${upstream.namespace}/${upstream.service}`;
     const key = `${host} ${service}`;
     const known = this.#series.get(key);
     if (known !== undefined) return known;
-    if (this.#series.size >= MAX_SERIES) return { class: this.#className, host: OTHER, service: OTHER };
-    const labels = { class: this.#className, host, service };
+    const own = { class: this.#router.className, router: this.#router.router };
+    if (this.#metrics.series >= MAX_SERIES) return { ...own, host: OTHER, service: OTHER };
+    const labels = { ...own, host, service };
+    this.#metrics.series++;
     this.#series.set(key, labels);
     return labels;
   }

@@ -127,7 +127,8 @@ const textOf = <V>(value: V | undefined, encode: (value: V) => string): string |
 
 const certificateText = ({ certificate, key }: Certificate): string => JSON.stringify({ certificate, key });
 
-const credentialsText = ({ users }: Credentials): string => JSON.stringify({ users });
+const credentialsText = ({ users, authorities }: Credentials): string =>
+  JSON.stringify({ users, authorities });
 
 const partition = (changes: Change[]): [Change[], Change[]] => [
   changes.filter(({ value }) => value !== undefined),

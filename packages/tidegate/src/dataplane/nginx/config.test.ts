@@ -12,6 +12,7 @@ const INPUTS: ConfigInputs = {
   httpsPort: 443,
   workers: 2,
   className: 'gold',
+  router: 'gold-2',
   identity: undefined,
   sections: 0,
   instance: '0123456789abcdef',

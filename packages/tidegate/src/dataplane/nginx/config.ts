@@ -27,6 +27,8 @@ export interface ConfigInputs {
   sections: number;
   workers: number;
   className: string;
+  /** The name of the L7Router; empty without one. */
+  router: string;
   /** Proves which router this is, see `identityHost`. */
   identity: string | undefined;
   /** Unique among all nginx processes: it makes request IDs unique. */
@@ -158,7 +160,7 @@ ${NGINX_UPSTREAM_BLOCKS}
 ${locations('false', noSection(inputs, ', '))}
   }
 ${identityServer(inputs)}  server {
-${secure(inputs, `${inputs.httpsPort}`)}
+${secure(inputs, `${inputs.httpsPort}`, ONE_ROUTER_SESSIONS)}
     ssl_certificate_by_lua_block { tidegate.certificate(${noSection(inputs)}) }
 ${locations('true', noSection(inputs, ', '))}
   }
@@ -175,12 +177,19 @@ ${sectionServers(inputs)}  server {
 `;
 }
 
-const secure = (inputs: ConfigInputs, ports: string): string =>
+const ONE_ROUTER_SESSIONS = 'ssl_session_cache shared:tidegate:10m;';
+/**
+ * All sections have the same TLS context. If a client resumed a session of another section, it would take one router for the
+ * other, without seeing its certificate.
+ */
+const SECTION_SESSIONS = 'ssl_session_cache off; ssl_session_tickets off;';
+
+const secure = (inputs: ConfigInputs, ports: string, sessions: string): string =>
   `    listen ${listen(inputs.address, ports)} ssl${inputs.hasHttp2Directive ? ';\n    http2 on' : ' http2'};
     ssl_certificate ${quoted(inputs.defaultCertificate)};
     ssl_certificate_key ${quoted(inputs.defaultCertificate)};
     ssl_protocols TLSv1.2 TLSv1.3;
-    ssl_session_cache shared:tidegate:10m;`;
+    ${sessions}`;
 
 /** Sections begin with 1. On the ports of no section, requests find nothing: not even a host whose name begins with a section. */
 const noSection = ({ sections }: ConfigInputs, before = ''): string => (sections === 0 ? '' : `${before}0`);
@@ -194,7 +203,7 @@ function sectionServers(inputs: ConfigInputs): string {
 ${locations('false', ', tonumber(ngx.var.server_port)')}
   }
   server {
-${secure(inputs, `${first.https}-${last.https}`)}
+${secure(inputs, `${first.https}-${last.https}`, SECTION_SESSIONS)}
     ssl_certificate_by_lua_block { tidegate.certificate(require("ngx.ssl").server_port()) }
 ${locations('true', ', tonumber(ngx.var.server_port)')}
   }
@@ -235,7 +244,7 @@ function locations(secure: 'true' | 'false', port = ''): string {
       host: '$tidegate_sent_host',
     }),
   );
-  return `    log_by_lua_block { tidegate.ended() }
+  return `    log_by_lua_block { tidegate.ended(${port.replace(', ', '')}) }
     # nginx reads it only if Lua has set the variable $limit_rate.
     limit_rate_after $tidegate_rate_after;
     error_page 405 408 413 500 501 502 503 504 @failed;
@@ -261,6 +270,8 @@ ${ownLocations(`${RESPOND} ${PASS_CHANGED}`)}
       set $tidegate_prefix "";
       set $tidegate_ingress "";
       set $tidegate_service "";
+      set $tidegate_class "";
+      set $tidegate_router "";
       set $tidegate_refusal "";
       set $tidegate_rate_after "";
       set $tidegate_vhost "";
@@ -294,15 +305,20 @@ const temporaryPaths = (runtime: string): string =>
     .join('\n');
 
 /** Writes each request as an AccessLogEntry. */
-function accessLog({ accessLog: path, className }: ConfigInputs): string {
+function accessLog({ accessLog: path, className, router, sections }: ConfigInputs): string {
   if (path === undefined) return '  access_log off;';
-  if (!/^[a-z0-9.-]+$/.test(className))
+  // Lua sets the variables at the end of each request.
+  const isShared = sections > 0;
+  if (!isShared && !/^[a-z0-9.-]+$/.test(className))
     throw new Error(`${JSON.stringify(className)} is not a valid IngressClass name`);
+  if (!/^[a-z0-9.-]*$/.test(router))
+    throw new Error(`${JSON.stringify(router)} is not a valid name of an L7Router`);
   const values: Record<keyof AccessLogEntry, string> = {
     time: '"$time_iso8601"',
     requestId: '"$tidegate_request_id"',
     client: '"$remote_addr"',
-    class: `"${className}"`,
+    class: isShared ? '"$tidegate_class"' : `"${className}"`,
+    router: isShared ? '"$tidegate_router"' : `"${router}"`,
     scheme: '"$scheme"',
     method: '"$request_method"',
     host: '"$http_host"',

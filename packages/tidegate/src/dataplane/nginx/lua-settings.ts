@@ -10,6 +10,7 @@ import {
 } from '../../ingress/passwords/index.ts';
 import { MOST_KEPT_SECONDS, RETRIED_STATUSES } from '../../ingress/policy/index.ts';
 import { ANSWER_HEADERS, ANSWER_TEXTS, COOKIE_STATUSES } from '../answers.ts';
+import { TOLERATED_CODES } from '../client-verification.ts';
 import {
   ENDPOINT_BACKOFF_MS,
   EWMA_DECAY_MS,
@@ -71,6 +72,7 @@ export function luaSettings(options: LuaOptions): string {
     proxy_headers: Object.fromEntries([...PROXY_HEADERS].map((name) => [name, true])),
     proxy_header_prefixes: PROXY_HEADER_PREFIXES,
     max_credentials_bytes: MOST_CREDENTIALS_BYTES,
+    tolerated_certificate_errors: TOLERATED_CODES,
     max_remembered_passwords: MOST_REMEMBERED,
     password_cpu_share: CPU_SHARE,
     max_password_cpu_seconds: MOST_CPU_MS / 1000,

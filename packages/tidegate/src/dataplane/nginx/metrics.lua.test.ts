@@ -20,13 +20,13 @@ describe('metrics.lua', () => {
       metrics.failed(counts, "connect")
       metrics.ended(metrics.counts_of(), 404, 0)
       ${PRINT}`);
-    const lines = trafficMetrics(String(counts), 'gold').split('\n');
-    const of = 'class="gold",host="*.io",service="shop/web"';
+    const lines = trafficMetrics(String(counts), { className: 'gold', router: 'gold-2' }).split('\n');
+    const of = 'class="gold",router="gold-2",host="*.io",service="shop/web"';
     expect(lines).toEqual(
       expect.arrayContaining([
         `tidegate_router_requests_total{${of},code="200"} 2`,
         `tidegate_router_requests_total{${of},code="502"} 1`,
-        `tidegate_router_requests_total{class="gold",host="",service="",code="404"} 1`,
+        `tidegate_router_requests_total{class="gold",router="gold-2",host="",service="",code="404"} 1`,
         `tidegate_router_request_duration_seconds_bucket{${of},le="0.005"} 1`,
         `tidegate_router_request_duration_seconds_bucket{${of},le="0.01"} 2`,
         `tidegate_router_request_duration_seconds_bucket{${of},le="10"} 2`,
@@ -47,6 +47,6 @@ describe('metrics.lua', () => {
       ${PRINT}`);
     const lines = String(counts).split('\n');
     expect(lines.filter((line) => line.startsWith('code\t'))).toHaveLength(2001);
-    expect(lines).toContain('code\tother\tother\t200\t500');
+    expect(lines).toContain('code\t\t\t\tother\tother\t200\t500');
   });
 });

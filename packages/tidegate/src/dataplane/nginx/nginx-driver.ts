@@ -121,7 +121,8 @@ export class NginxDriver implements Driver {
   }
 
   async metrics(): Promise<string> {
-    return trafficMetrics(await this.#running().counts(), this.#options.className);
+    const { className, router = '' } = this.#options;
+    return trafficMetrics(await this.#running().counts(), { className, router });
   }
 
   async drain(ms: number): Promise<void> {

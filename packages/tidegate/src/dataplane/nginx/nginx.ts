@@ -81,7 +81,7 @@ export class Nginx {
     binary: NginxBinary,
     { listening, first, log }: { listening: Listening; first?: readonly Change[]; log: Logger },
   ) {
-    const { directory, address, className, identity, defaults, memory, accessLog } = options;
+    const { directory, address, className, router = '', identity, defaults, memory, accessLog } = options;
     const workers = options.workers ?? Math.min(availableParallelism(), MAX_WORKERS);
     this.#directory = directory;
     this.#workers = workers;
@@ -100,6 +100,7 @@ export class Nginx {
       sections: options.sections ?? 0,
       workers,
       className,
+      router,
       identity,
       instance: randomBytes(8).toString('hex'),
       ...defaults,

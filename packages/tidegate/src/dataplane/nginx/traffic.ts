@@ -2,6 +2,7 @@ import {
   DURATION,
   DURATION_BUCKETS_SECONDS,
   REQUESTS,
+  type RouterLabels,
   type TrafficMetric,
   UPSTREAM_ERRORS,
 } from '../traffic-metrics.ts';
@@ -14,7 +15,7 @@ const MEMORY_FREE: TrafficMetric = {
   labels: ['class', 'dictionary'],
 };
 
-interface Series {
+interface Series extends RouterLabels {
   host: string;
   service: string;
   codes: Map<string, number>;
@@ -25,12 +26,13 @@ interface Series {
 
 /**
  * Formats the counts of all workers for Prometheus. `counts` is the output of `metrics.lua`: a line per count, with kind,
- * host, Service, label value and number, separated by tabs.
+ * number, class and router of the section, host, Service, label value and count, separated by tabs. Without sections, the
+ * first three are empty and `own` is the router.
  */
-export function trafficMetrics(counts: string, className: string): string {
-  const { all, free } = read(counts);
-  const of = ({ host, service }: Series, more: Record<string, string> = {}): string =>
-    labels({ class: className, host, service, ...more });
+export function trafficMetrics(counts: string, own: RouterLabels): string {
+  const { all, free } = read(counts, own);
+  const of = ({ className, router, host, service }: Series, more: Record<string, string> = {}): string =>
+    labels({ class: className, router, host, service, ...more });
   return [
     ...head(REQUESTS),
     ...all.flatMap((series) =>
@@ -44,7 +46,7 @@ export function trafficMetrics(counts: string, className: string): string {
     ),
     ...head(MEMORY_FREE),
     ...free.map(
-      ([dictionary, bytes]) => `${MEMORY_FREE.name}${labels({ class: className, dictionary })} ${bytes}`,
+      ([dictionary, bytes]) => `${MEMORY_FREE.name}${labels({ class: own.className, dictionary })} ${bytes}`,
     ),
     '',
   ].join('\n');
@@ -55,18 +57,22 @@ const head = ({ name, type, help }: TrafficMetric): string[] => [
   `# TYPE ${name} ${type}`,
 ];
 
-function read(counts: string): { all: Series[]; free: [dictionary: string, bytes: string][] } {
+function read(
+  counts: string,
+  own: RouterLabels,
+): { all: Series[]; free: [dictionary: string, bytes: string][] } {
   const found = new Map<string, Series>();
   const free: [string, string][] = [];
   for (const line of counts.split('\n')) {
-    const [what, host, service, which, number] = line.split('\t');
+    const [what, section, className, router, host, service, which, number] = line.split('\t');
     if (number === undefined) continue;
     if (what === 'free') {
       free.push([which!, number]);
       continue;
     }
-    const key = `${host}\t${service}`;
-    const series = found.get(key) ?? empty(host!, service!);
+    const key = `${section}\t${className}\t${router}\t${host}\t${service}`;
+    const routerLabels = section === '' ? own : { className: className!, router: router! };
+    const series = found.get(key) ?? empty(routerLabels, host!, service!);
     found.set(key, series);
     if (what === 'code') series.codes.set(which!, Number(number));
     else if (what === 'bucket') series.buckets.set(which!, Number(number));
@@ -76,7 +82,9 @@ function read(counts: string): { all: Series[]; free: [dictionary: string, bytes
   return { all: [...found.values()], free };
 }
 
-const empty = (host: string, service: string): Series => ({
+const empty = ({ className, router }: RouterLabels, host: string, service: string): Series => ({
+  className,
+  router,
   host,
   service,
   codes: new Map(),

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock, Logger } from '@tidegate/kube';
 import type { KeyPair } from '@tidegate/kube/certificates';
+import { OpenSockets } from '@tidegate/serving';
 import type { CertificateSource } from '../certificates/index.ts';
 import type { Feed } from './feed.ts';
 import { nodeOf } from './node-certificate.ts';
@@ -25,6 +26,7 @@ export interface GroupServerOptions {
 
 /** Above that, the reader is too slow and must connect again. */
 const MOST_QUEUED_BYTES = 4 * 1024 * 1024;
+/** Connections of members with a stream are never closed for others, so strangers can only replace each other. */
 const MOST_CONNECTIONS = 512;
 const HANDSHAKE_MS = 5_000;
 
@@ -35,7 +37,7 @@ const HANDSHAKE_MS = 5_000;
 export class GroupServer {
   readonly #options: GroupServerOptions;
   readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets = new OpenSockets({ most: MOST_CONNECTIONS });
   readonly #readers = new Map<ServerResponse, string>();
   readonly #detach: () => void;
 
@@ -52,14 +54,10 @@ export class GroupServer {
       },
       (request, response) => this.#serve(request, response),
     );
-    this.#server.maxConnections = MOST_CONNECTIONS;
     this.#server.headersTimeout = HANDSHAKE_MS;
     this.#server.on('tlsClientError', (err) => log.debug({ err }, 'a TLS handshake of the group failed'));
     this.#server.on('error', (err) => log.debug({ err }, 'the server for other hubs of the pool failed'));
-    this.#server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
+    this.#server.on('connection', (socket: Socket) => this.#sockets.add(socket));
     this.#detach = certificate.onChange((pair) => this.#server.setSecureContext(context(pair)));
   }
 
@@ -85,7 +83,7 @@ export class GroupServer {
   async close(): Promise<void> {
     this.#detach();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const socket of this.#sockets) socket.destroy();
+    this.#sockets.closeAll();
     await closed;
   }
 
@@ -100,7 +98,10 @@ export class GroupServer {
       refuse(response, 403, 'only nodes of the pool of this node may read its reports');
     } else if (request.method !== 'GET' || request.url !== REPORTS_PATH)
       refuse(response, 404, `the group serves only GET ${REPORTS_PATH}`);
-    else this.#stream(response, node);
+    else {
+      response.once('close', this.#sockets.use(socket));
+      this.#stream(response, node);
+    }
   }
 
   #stream(response: ServerResponse, node: string): void {

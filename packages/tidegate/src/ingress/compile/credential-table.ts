@@ -2,22 +2,23 @@ import { keyOf, type Secret, SetsByKey } from '@tidegate/kube';
 import type { Changes, Credentials } from '../model.ts';
 import { InvalidUsersError, readUsers } from '../passwords/index.ts';
 import { type CredentialsReference, credentialsReference } from '../policy/index.ts';
+import { InvalidAuthoritiesError, readAuthorities } from './authorities.ts';
 import type { IngressFacts } from './facts.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 
-/** The size of the users of a namespace in JSON. All tenants share the memory of a router. */
+/** The size of the users and authorities of a namespace in JSON. All tenants share the memory of a router. */
 const MOST_CHARACTERS = 4_000_000;
 
-/** What is known about a Secret with users. */
+/** What is known about a Secret with users or authorities. */
 interface State {
   readonly credentials?: Credentials;
   readonly characters: number;
-  /** Why no user can authenticate, or some users cannot. */
+  /** Why no client can authenticate, or some users cannot. */
   readonly wrong: readonly string[];
 }
 
 /**
- * The Secrets with users of basic authentication that Ingresses name. Unlike a certificate, an invalid Secret is not replaced by
+ * The Secrets with users of basic authentication, and with authorities of client certificates, that Ingresses name. Unlike a certificate, an invalid Secret is not replaced by
  * its previous content: a user may have been removed from it.
  */
 export class CredentialTable {
@@ -119,20 +120,21 @@ export class CredentialTable {
   }
 
   problemsOf({ credentials }: IngressFacts): IngressProblem[] {
-    return credentials.flatMap(({ id, secret, field }) => {
+    return credentials.flatMap(({ id, secret, field, kind }) => {
       const state = this.#states.get(id);
+      const { what, scope, notFound, invalid } = TEXTS[kind === 'authorities' ? 'authorities' : 'users'];
       if (state === undefined || !this.#secrets.has(secret)) {
-        const message = `Secret ${secret} with the users of the Ingress not found. All requests for its paths get the response 503.`;
-        return [ingressProblem('UsersNotFound', field, message)];
+        const message = `Secret ${secret} with the ${what} of the Ingress not found. All requests for its ${scope} get the response 503.`;
+        return [ingressProblem(notFound, field, message)];
       }
       const [first] = state.wrong;
       if (first === undefined) return [];
       const effect =
         state.credentials === undefined
-          ? 'All requests for the paths of the Ingress get the response 503.'
+          ? `All requests for the ${scope} of the Ingress get the response 503.`
           : `${state.wrong.length} users cannot authenticate.`;
-      const message = `Secret ${secret} with the users of the Ingress is invalid: ${first}. ${effect}`;
-      return [ingressProblem('InvalidUsers', field, message)];
+      const message = `Secret ${secret} with the ${what} of the Ingress is invalid: ${first}. ${effect}`;
+      return [ingressProblem(invalid, field, message)];
     });
   }
 
@@ -144,14 +146,30 @@ export class CredentialTable {
     const data = this.#secrets.get(secret);
     if (data === undefined && !this.#secrets.has(secret)) return { wrong: [], characters: 0 };
     try {
+      if (kind === 'authorities') {
+        const authorities = readAuthorities(data ?? {});
+        const characters = JSON.stringify(authorities).length;
+        return { credentials: { id, users: {}, authorities }, wrong: [], characters };
+      }
       const { users, wrong } = readUsers(data ?? {}, kind);
       return { credentials: { id, users }, wrong, characters: JSON.stringify(users).length };
     } catch (error) {
-      if (!(error instanceof InvalidUsersError)) throw error;
+      if (!(error instanceof InvalidUsersError) && !(error instanceof InvalidAuthoritiesError)) throw error;
       return { wrong: [error.message], characters: 0 };
     }
   }
 }
+
+/** What problems call the content of a Secret, and what is closed without it. */
+const TEXTS = {
+  users: { what: 'users', scope: 'paths', notFound: 'UsersNotFound', invalid: 'InvalidUsers' },
+  authorities: {
+    what: 'certificate authorities',
+    scope: 'hosts',
+    notFound: 'AuthoritiesNotFound',
+    invalid: 'InvalidAuthorities',
+  },
+} as const;
 
 const tooLarge = ({ characters }: State): State => ({
   wrong: [

@@ -1,5 +1,5 @@
 import type { HostName, Route, RouteAction } from '../model.ts';
-import type { Canary, CredentialsReference, IngressPolicies } from '../policy/index.ts';
+import type { Canary, ClientCertificate, CredentialsReference, IngressPolicies } from '../policy/index.ts';
 import type { UpstreamReference } from './backend.ts';
 import type { IngressProblem } from './ingress-problem.ts';
 
@@ -11,7 +11,7 @@ export interface IngressFacts {
   readonly created: number;
   readonly claims: ReadonlyMap<HostName, HostClaim>;
   readonly tls: readonly TlsEntry[];
-  /** The Secrets with users for basic authentication, and the field that names them. */
+  /** The Secrets with users or authorities, and the field that names them. */
   readonly credentials: readonly (CredentialsReference & { readonly field: string })[];
   readonly problems: readonly IngressProblem[];
 }
@@ -45,6 +45,8 @@ export interface HostAsks {
   readonly appRoot: string | undefined;
   /** The routes are not served on their own: they get some requests of the same paths of another Ingress. */
   readonly canary: Canary | undefined;
+  /** Routes of other Ingresses of the host need it too. */
+  readonly clientCertificate: ClientCertificate | undefined;
   /** No rule names the host: it is an alias, or only redirected. Rules of any Ingress for the host win. */
   readonly yields: boolean;
 }

@@ -1,6 +1,6 @@
 /** How policies of the Ingresses of one host combine. Pure. */
 import type { HostName, HostRoutes, Route, RouteAction } from '../model.ts';
-import { isGuarded } from '../policy/index.ts';
+import { type ClientCertificate, isGuarded, type RoutePolicy } from '../policy/index.ts';
 import type { HostClaim, Wanted } from './facts.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 import { asRegex } from './written-path.ts';
@@ -17,17 +17,45 @@ export function securedClaim(claim: HostClaim, hasTls: boolean): HostClaim {
   const { secure } = claim.asks;
   if (secure === undefined || (secure === 'withCertificate' && !hasTls)) return claim;
   // Another redirect would win.
-  const secured = (action: RouteAction): RouteAction =>
-    action.policy?.redirect ? action : { ...action, policy: { ...action.policy, secure: true } };
+  return withPolicy(claim, (policy) => (policy?.redirect ? policy : { ...policy, secure: true }));
+}
+
+/**
+ * As in ingress-nginx, all paths of a host ask for client certificates if one Ingress of the host does. Of several, the oldest
+ * applies to Ingresses without one. An Ingress with another one keeps its own: less would be needed otherwise.
+ */
+export function withClientCertificates(host: HostName, claims: readonly HostClaim[]): readonly HostClaim[] {
+  const causes = new Map<string, ClientCertificate>();
+  for (const { ingress, asks } of claims)
+    if (asks.clientCertificate !== undefined && !causes.has(ingress.namespace))
+      causes.set(ingress.namespace, asks.clientCertificate);
+  // Rules without a host are shared by namespaces, and have no host of which they could be a part.
+  if (host === '' || causes.size === 0) return claims;
+  return claims.map((claim) => {
+    const clientCertificate = claim.asks.clientCertificate ?? causes.get(claim.ingress.namespace);
+    if (clientCertificate === undefined || claim.asks.clientCertificate !== undefined) return claim;
+    return withPolicy(claim, (policy) => ({ ...policy, clientCertificate }));
+  });
+}
+
+/** The claim with other policies on each route. */
+const withPolicy = (
+  claim: HostClaim,
+  change: (policy: RoutePolicy | undefined) => RoutePolicy | undefined,
+): HostClaim => {
+  const changed = ({ policy: before, ...action }: RouteAction): RouteAction => {
+    const policy = change(before);
+    return policy === undefined ? action : { ...action, policy };
+  };
   return {
     ...claim,
     routes: claim.routes.map((wanted) => ({
       ...wanted,
-      value: { ...wanted.value, action: secured(wanted.value.action) },
+      value: { ...wanted.value, action: changed(wanted.value.action) },
     })),
-    ...(claim.fallback && { fallback: mapped(claim.fallback, secured) }),
+    ...(claim.fallback && { fallback: mapped(claim.fallback, changed) }),
   };
-}
+};
 
 const mapped = <T>(wanted: Wanted<T>, change: (value: T) => T): Wanted<T> => ({
   ...wanted,

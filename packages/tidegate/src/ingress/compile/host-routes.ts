@@ -13,7 +13,13 @@ import {
 } from './closed-hosts.ts';
 import type { HostClaim, Share, Wanted } from './facts.ts';
 import type { ClaimsTo, HostOwners } from './host-owners.ts';
-import { effective, securedClaim, withHostPolicies, withRegex } from './host-policies.ts';
+import {
+  effective,
+  securedClaim,
+  withClientCertificates,
+  withHostPolicies,
+  withRegex,
+} from './host-policies.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 import { READINGS_LIMIT, ReadingsCount } from './readings-count.ts';
 import { withinRegexLimits } from './regex-limits.ts';
@@ -38,7 +44,7 @@ export function compileHost(host: HostName, claimsTo: ClaimsTo, owners: HostOwne
   const owner = owners.ownerOf(host, claimsTo);
   const claims = claimsTo(host);
   const used = effective(served);
-  const limited = withinRegexLimits(host, used);
+  const limited = withinRegexLimits(host, withClientCertificates(host, used));
   const closers = closersOf(limited.closer === undefined ? claims : [limited.closer, ...claims]);
   const both = { served, claims: limited.claims };
   const first = allocate(host, both, (namespace) => closers.get(namespace), hostClosed);

@@ -20,4 +20,4 @@ export type { Explain } from './host-owners.ts';
 export { readIngress } from './ingress-facts.ts';
 export { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 export type { Outcome } from './outcome.ts';
-export { usersSecretOf } from './users-secret.ts';
+export { secretsOfAnnotations } from './users-secret.ts';

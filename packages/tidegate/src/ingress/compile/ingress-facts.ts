@@ -111,11 +111,17 @@ class Reading {
   }
 
   #credentials(): IngressFacts['credentials'] {
-    const { basic } = this.#options.policies.route ?? {};
-    if (basic === undefined || this.#options.closes) return [];
-    return [
-      { ...credentialsReference(basic.credentials), field: annotationField(`${NGINX_PREFIX}auth-secret`) },
+    const { basic, clientCertificate } = this.#options.policies.route ?? {};
+    if (this.#options.closes) return [];
+    const named = [
+      { of: basic, name: 'auth-secret' },
+      { of: clientCertificate, name: 'auth-tls-secret' },
     ];
+    return named.flatMap(({ of, name }) =>
+      of === undefined
+        ? []
+        : [{ ...credentialsReference(of.credentials), field: annotationField(NGINX_PREFIX + name) }],
+    );
   }
 
   #readRule(rule: Rule, index: number): void {
@@ -251,7 +257,7 @@ class Reading {
       };
       claim.byRule = true;
       claim.fallback = { value, field, upstream, backendField: field };
-      claim.asks = { ...claim.asks, regex: false, appRoot: undefined, yields: true };
+      claim.asks = { ...claim.asks, ...REDIRECT_ONLY };
     }
   }
 
@@ -334,9 +340,10 @@ class Reading {
   }
 
   #asksOf(): HostAsks {
-    const { secure, appRoot, canary } = this.#options.policies;
+    const { secure, appRoot, canary, route } = this.#options.policies;
+    const { clientCertificate } = route ?? {};
     const regex = pathsOf(this.#ingress).some((path) => isRegex(path, this.#options));
-    return { hasTls: false, secure, regex, appRoot, canary, yields: false };
+    return { hasTls: false, secure, regex, appRoot, canary, clientCertificate, yields: false };
   }
 
   /** An entry of `tls` beyond the limit. Its Secret is not read. */
@@ -357,6 +364,9 @@ class Reading {
     this.#problems.push(ingressProblem('TooManyHosts', first, message));
   }
 }
+
+/** What a host that is only redirected does not take from its counterpart. */
+const REDIRECT_ONLY = { regex: false, appRoot: undefined, clientCertificate: undefined, yields: true };
 
 const tooLargePolicies = (characters: number): IngressProblem =>
   ingressProblem(

@@ -31,6 +31,8 @@ const REASONS = {
   CertificateExpiresSoon: 'certificates',
   UsersNotFound: 'users',
   InvalidUsers: 'users',
+  AuthoritiesNotFound: 'users',
+  InvalidAuthorities: 'users',
 } as const;
 
 export type Reason = keyof typeof REASONS;

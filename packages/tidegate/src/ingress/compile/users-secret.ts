@@ -1,13 +1,17 @@
 import type { Ingress } from '@tidegate/kube';
 import { NGINX_PREFIX } from '../nginx-annotations/index.ts';
-import { credentialsReference, PolicyReader, readBasic } from '../policy/index.ts';
+import {
+  authoritiesSecret,
+  credentialsReference,
+  PolicyReader,
+  readBasic,
+  readClientCertificate,
+} from '../policy/index.ts';
 
 const NAMES = ['auth-type', 'auth-secret', 'auth-secret-type', 'auth-realm'];
 
 /** `namespace/name` of the Secret with the users of an Ingress, without reading the rest of it. */
-export function usersSecretOf({
-  metadata: { namespace = '', annotations = {} },
-}: Ingress): string | undefined {
+function usersSecretOf({ metadata: { namespace = '', annotations = {} } }: Ingress): string | undefined {
   if (annotations[`${NGINX_PREFIX}auth-secret`] === undefined) return undefined;
   const written = NAMES.flatMap((name): [string, string][] => {
     const value = annotations[NGINX_PREFIX + name];
@@ -16,3 +20,18 @@ export function usersSecretOf({
   const basic = readBasic(new PolicyReader(new Map(written)), namespace);
   return basic && credentialsReference(basic.credentials).secret;
 }
+
+/** `namespace/name` of the Secret with the authorities of client certificates of an Ingress. */
+function authoritiesSecretOf({
+  metadata: { namespace = '', annotations = {} },
+}: Ingress): string | undefined {
+  const name = 'auth-tls-secret';
+  const value = annotations[NGINX_PREFIX + name];
+  if (value === undefined) return undefined;
+  const own = readClientCertificate(new PolicyReader(new Map([[name, value]])), namespace);
+  return own && authoritiesSecret(own.credentials);
+}
+
+/** The Secrets that annotations of an Ingress name. All of them are in its namespace. */
+export const secretsOfAnnotations = (ingress: Ingress): string[] =>
+  [usersSecretOf(ingress), authoritiesSecretOf(ingress)].flatMap((secret) => secret ?? []);

@@ -11,6 +11,8 @@
  *
  * Then `decide` applies the policies of the route: it may answer the request, or change what the backend gets.
  */
+
+export { clientCertificateFor } from './client-certificate.ts';
 export * from './decide.ts';
 export * from './host.ts';
 export * from './match.ts';

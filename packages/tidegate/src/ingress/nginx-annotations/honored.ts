@@ -18,6 +18,7 @@ export interface Honored {
 
 const USERS = 'a user name and a password';
 const SERVER = 'authentication by another service';
+const CERTIFICATES = 'client certificates';
 const RATE = 'a rate limit';
 const SOURCES = 'restrictions by the address of the client';
 
@@ -196,6 +197,48 @@ export const HONORED: ReadonlyMap<string, Honored> = new Map<string, Honored>([
     },
   ],
   ['auth-realm', { guards: USERS, does: 'Sets the text that browsers show to users.' }],
+  [
+    'auth-tls-secret',
+    {
+      guards: CERTIFICATES,
+      does: 'Names the Secret with the authorities of client certificates, in the namespace of the Ingress: its key ca.crt has certificates in PEM, and ca.crl, which is optional, lists of revoked ones. Applies to all paths of the hosts, also of other Ingresses.',
+    },
+  ],
+  [
+    'auth-tls-verify-client',
+    {
+      guards: CERTIFICATES,
+      does: 'With on (default), clients without a valid certificate get the response 400. With optional, a client may have none. With optional_no_ca, its authority may be unknown too. With off, clients are not asked for one.',
+    },
+  ],
+  [
+    'auth-tls-verify-depth',
+    {
+      guards: CERTIFICATES,
+      does: 'Sets how many authorities may be between a certificate and a root: 0 to 20. The default is 1.',
+    },
+  ],
+  [
+    'auth-tls-error-page',
+    {
+      guards: CERTIFICATES,
+      does: 'Redirects clients without a valid certificate to this URL with status 302.',
+    },
+  ],
+  [
+    'auth-tls-pass-certificate-to-upstream',
+    {
+      guards: CERTIFICATES,
+      does: 'With true, backends get the certificate in the header ssl-client-cert, URL-encoded.',
+    },
+  ],
+  [
+    'auth-tls-match-cn',
+    {
+      guards: CERTIFICATES,
+      does: 'A regular expression that begins with CN=. Clients whose subject does not match it from a common name on get the response 403.',
+    },
+  ],
   [
     'auth-url',
     {

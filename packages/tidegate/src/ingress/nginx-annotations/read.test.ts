@@ -19,7 +19,7 @@ describe('the tables of annotations', () => {
   it('honor this many of the documented annotations', () => {
     expect(DOCUMENTED.size).toBe(117);
     const honored = [...DOCUMENTED].filter((name) => HONORED.has(name));
-    expect(honored.length).toBe(86);
+    expect(honored.length).toBe(92);
   });
 
   it('explain themselves in sentences', () => {
@@ -35,7 +35,7 @@ describe('the tables of annotations', () => {
 
 describe('annotations of ingress-nginx', () => {
   it.each([
-    ...['auth-snippet', 'auth-tls-secret', 'blacklist-source-range'],
+    ...['auth-snippet', 'auth-tls-new', 'blacklist-source-range'],
     ...['global-rate-limit', 'enable-modsecurity'],
     ...['configuration-snippet', 'server-snippet', 'auth-new', 'limit-new', 'any-source-range'],
   ])('%s is refused with what it asks for and what to do', (name) => {
@@ -54,7 +54,6 @@ describe('annotations of ingress-nginx', () => {
   it.each([
     ['enable-modsecurity', 'false'],
     ['enable-global-auth', 'false'],
-    ['auth-tls-verify-client', 'off'],
     ['proxy-ssl-verify', 'off'],
     ['global-rate-limit', '0'],
   ])('%s: %j asks for nothing', (name, value) => {

@@ -17,7 +17,6 @@ type Protection = Pick<Refused, 'asks' | 'instead'> & Partial<Refused>;
 const each = (names: readonly string[], protection: Protection): [string, Refused][] =>
   names.map((name) => [name, { off: [], ...protection }]);
 
-const IN_APPLICATION = 'Authenticate clients in the application or in a proxy in front of it.';
 const PER_ROUTER =
   'Limit the requests to each router with limit-rps or limit-rpm, or limit clients in the application.';
 
@@ -34,18 +33,6 @@ export const REFUSED: ReadonlyMap<string, Refused> = new Map([
     asks: 'the authentication that a ConfigMap of ingress-nginx configures for all Ingresses',
     instead: 'Write auth-url on the Ingress.',
     off: ['false'],
-  }),
-  ...each(
-    [
-      ...['auth-tls-secret', 'auth-tls-verify-depth', 'auth-tls-error-page', 'auth-tls-match-cn'],
-      'auth-tls-pass-certificate-to-upstream',
-    ],
-    { asks: 'client certificates', instead: IN_APPLICATION },
-  ),
-  ...each(['auth-tls-verify-client'], {
-    asks: 'client certificates',
-    instead: IN_APPLICATION,
-    off: ['off'],
   }),
   ...each(['blacklist-source-range'], {
     asks: 'restrictions by the address of the client',

@@ -1,4 +1,5 @@
 import type { PolicyReader } from './annotation-reader.ts';
+import { authoritiesSecret } from './client-certificate.ts';
 
 /** Clients must send the name and the password of a user. */
 export interface BasicAuth {
@@ -8,19 +9,27 @@ export interface BasicAuth {
   readonly realm: string;
 }
 
-/** The Secret that an Ingress names for basic authentication. */
+/** The Secret that an Ingress names to authenticate clients. */
 export interface CredentialsReference {
   readonly id: string;
   /** `namespace/name`. */
   readonly secret: string;
-  /** `map`: keys of the Secret are users. `file`: the key `auth` has the content of a file of htpasswd. */
-  readonly kind: 'file' | 'map';
+  /**
+   * `map`: keys of the Secret are users. `file`: the key `auth` has the content of a file of htpasswd. `authorities`: the key
+   * `ca.crt` has the authorities of client certificates.
+   */
+  readonly kind: 'file' | 'map' | 'authorities';
 }
 
 const MAP = '#map';
 
-export const credentialsReference = (id: string): CredentialsReference =>
-  id.endsWith(MAP) ? { id, secret: id.slice(0, -MAP.length), kind: 'map' } : { id, secret: id, kind: 'file' };
+export function credentialsReference(id: string): CredentialsReference {
+  const secret = authoritiesSecret(id);
+  if (secret !== undefined) return { id, secret, kind: 'authorities' };
+  return id.endsWith(MAP)
+    ? { id, secret: id.slice(0, -MAP.length), kind: 'map' }
+    : { id, secret: id, kind: 'file' };
+}
 
 const OTHERS = ['auth-secret', 'auth-secret-type', 'auth-realm'] as const;
 const MOST_CHARACTERS = 200;

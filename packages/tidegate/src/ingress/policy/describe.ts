@@ -1,5 +1,6 @@
 import { describeAffinity } from './affinity.ts';
 import { credentialsReference } from './basic.ts';
+import { describeClientCertificate } from './client-certificate.ts';
 import type { Cors } from './cors.ts';
 import { describeExternalAuth } from './external-auth.ts';
 import { describeHashBy } from './hashing.ts';
@@ -15,6 +16,7 @@ import { urlText } from './url-template.ts';
 export function describePolicy({
   redirect,
   secure,
+  clientCertificate,
   cors,
   sources,
   basic,
@@ -33,6 +35,7 @@ export function describePolicy({
   const lines: string[] = [];
   if (redirect) lines.push(`redirects to ${urlText(redirect.to)} with status ${redirect.status}`);
   if (secure) lines.push('redirects requests over HTTP to HTTPS');
+  if (clientCertificate) lines.push(describeClientCertificate(clientCertificate));
   if (cors) lines.push(`lets browsers use it from ${originsText(cors)}`);
   if (sources && sources.deny.length > 0) lines.push(`refuses clients in ${networksText(sources.deny)}`);
   if (sources && sources.allow.length > 0)

@@ -7,6 +7,7 @@
  * - `basic.ts`: user names and passwords;
  * - `external-auth.ts`, `auth-cache.ts`: another server that decides about each request;
  * - `canary.ts`: which requests go to another backend;
+ * - `client-certificate.ts`: certificates of clients, and their issuers;
  * - `cors.ts`: which other sites may use a route from a browser;
  * - `hashing.ts`: a key whose requests get the same endpoint;
  * - `limit.ts`: how many requests a client may send, and how fast it gets responses;
@@ -33,6 +34,12 @@ export {
   describeCanary,
   isForCanary,
 } from './canary.ts';
+export {
+  authoritiesSecret,
+  type ClientCertificate,
+  readClientCertificate,
+  subjectMatches,
+} from './client-certificate.ts';
 export { allowedOrigin } from './cors.ts';
 export { describePolicy } from './describe.ts';
 export type { ExternalAuth } from './external-auth.ts';

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Affinity } from './affinity.ts';
 import type { BasicAuth } from './basic.ts';
+import type { ClientCertificate } from './client-certificate.ts';
 import type { Cors } from './cors.ts';
 import type { ExternalAuth } from './external-auth.ts';
 import type { HashBy } from './hashing.ts';
@@ -17,6 +18,8 @@ export interface RoutePolicy {
   readonly redirect?: Redirect;
   /** Redirect requests over plain HTTP to HTTPS. */
   readonly secure?: true;
+  /** Applies before all others to requests over HTTPS: ingress-nginx checks it before it looks at a request. */
+  readonly clientCertificate?: ClientCertificate;
   /** Answers preflight requests of browsers. As in ingress-nginx, they need no authentication. */
   readonly cors?: Cors;
   readonly sources?: Sources;
@@ -45,6 +48,7 @@ export interface RoutePolicy {
 
 /** The policies that limit which requests a route serves. */
 const GUARDS = [
+  'clientCertificate',
   'sources',
   'basic',
   'externalAuth',

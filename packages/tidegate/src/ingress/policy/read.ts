@@ -2,6 +2,7 @@ import { AFFINITY_NAMES, readAffinity } from './affinity.ts';
 import { type InvalidValue, PolicyReader } from './annotation-reader.ts';
 import { readBasic } from './basic.ts';
 import { CANARY_NAMES, type Canary, readCanary } from './canary.ts';
+import { CLIENT_CERTIFICATE_NAMES, readClientCertificate } from './client-certificate.ts';
 import { readCors } from './cors.ts';
 import { EXTERNAL_AUTH_NAMES, readExternalAuth } from './external-auth.ts';
 import type { ExternalServer } from './external-server.ts';
@@ -56,6 +57,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   'auth-secret-type': 'closesHosts',
   'auth-realm': 'closesHosts',
   satisfy: 'closesHosts',
+  ...Object.fromEntries(CLIENT_CERTIFICATE_NAMES.map((name) => [name, 'closesHosts' as const])),
   ...Object.fromEntries(EXTERNAL_AUTH_NAMES.map((name) => [name, 'closesHosts' as const])),
   ...Object.fromEntries(LIMIT_NAMES.map((name) => [name, 'closesHosts' as const])),
   ...Object.fromEntries(CANARY_NAMES.map((name) => [name, 'closesRoutes' as const])),
@@ -77,6 +79,7 @@ export function readPolicies(
   const reader = new PolicyReader(annotations);
   const sources = readSources(reader);
   const basic = readBasic(reader, ingress.namespace);
+  const clientCertificate = readClientCertificate(reader, ingress.namespace);
   const external = readExternalAuth(reader, ingress.namespace);
   const satisfyAny = readSatisfy(reader);
   const limit = readLimit(reader);
@@ -94,6 +97,7 @@ export function readPolicies(
   reader.flag('preserve-trailing-slash');
   const route: RoutePolicy = {
     ...(redirect && { redirect }),
+    ...(clientCertificate && { clientCertificate }),
     ...(cors && { cors }),
     ...(sources && { sources }),
     ...(basic && { basic }),

@@ -13,7 +13,7 @@ import {
 } from '@tidegate/kube';
 import { L7_ROUTERS, type L7Router, SYSTEM_NAMESPACE } from '../../api/index.ts';
 import { classesOf, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
-import { classNameOf, usersSecretOf } from '../compile/index.ts';
+import { classNameOf, secretsOfAnnotations } from '../compile/index.ts';
 import type { IngressContext } from '../context.ts';
 import { writtenHost } from '../match/index.ts';
 import type { HostName } from '../model.ts';
@@ -116,7 +116,7 @@ export function secretAccessController(
     (old, ingress) =>
       old.metadata.generation !== ingress.metadata.generation ||
       classNameOf(old) !== classNameOf(ingress) ||
-      usersSecretOf(old) !== usersSecretOf(ingress),
+      secretsOfAnnotations(old).join() !== secretsOfAnnotations(ingress).join(),
   );
   provisioned.watchedBy(controller, ['Role', 'RoleBinding'], accessKeyOf);
   const enqueueFor = (router: L7Router, concerned: Iterable<Ingress>): void => {
@@ -156,13 +156,12 @@ function changedHosts(before: readonly HostName[] | undefined, after: readonly H
   return [...before.filter((host) => !are.has(host)), ...after.filter((host) => !were.has(host))];
 }
 
-/** Names of the Secrets with certificates and users. All of them are in the namespace of the Ingress. */
+/** Names of the Secrets with certificates, users and authorities. All of them are in the namespace of the Ingress. */
 function secretsOf(ingress: Ingress): string[] {
   const tls = (ingress.spec?.tls ?? []).flatMap(({ secretName }) =>
     secretName === undefined || secretName === '' ? [] : [secretName],
   );
-  const users = usersSecretOf(ingress);
-  return users === undefined ? tls : [...tls, users.slice(users.indexOf('/') + 1)];
+  return [...tls, ...secretsOfAnnotations(ingress).map((key) => key.slice(key.indexOf('/') + 1))];
 }
 
 /** Hosts of the rules. Includes the empty name for rules, or a default backend, for all hosts. */

@@ -19,6 +19,7 @@ export const CAPABILITIES = {
   externalNames: 'endpoints that are DNS names',
   sourceRanges: 'allow and deny lists of client addresses',
   basicAuth: 'names and passwords of users',
+  clientCertificates: 'certificates of clients',
   externalAuth: 'authentication by another server',
   rateLimits: 'limits for the requests of a client',
   throttles: 'limits for the speed of responses',

@@ -62,6 +62,7 @@ function needsOf(
     need('maxBodySize', limits.maxBodyBytes !== undefined);
     need('sourceRanges', policy.sources !== undefined);
     need('basicAuth', policy.basic !== undefined);
+    need('clientCertificates', policy.clientCertificate !== undefined);
     need('externalAuth', policy.externalAuth !== undefined);
     need('rateLimits', policy.limit !== undefined);
     need('throttles', policy.throttle !== undefined);

@@ -1,7 +1,9 @@
 import type { L7Router, RouterProblem } from '../../api/index.ts';
 
 /** What a router can report. It must not create events with texts of its choice for other purposes. */
-const REASONS: ReadonlySet<string> = new Set(['UsersNotFound', 'InvalidUsers', 'MemoryExceeded']);
+const REASONS: ReadonlySet<string> = new Set([
+  ...['UsersNotFound', 'InvalidUsers', 'AuthoritiesNotFound', 'InvalidAuthorities', 'MemoryExceeded'],
+]);
 
 /** The problems that the agents of a router report about Ingresses of its classes, each once. Pure. */
 export function reportedProblems(

@@ -1,7 +1,8 @@
 import { wildcardOf, wildcardsAbove } from '../../../ingress/match/index.ts';
 import type { HostName, HostRoutes, Route, RouteAction } from '../../../ingress/model.ts';
 import type { FailedHost, RouterSnapshot } from '../../../ingress/provisioners/index.ts';
-import { certificateNames, usableCertificates } from './certificates.ts';
+import { usableCertificates } from '../../certificates-by-name.ts';
+import { certificateNames } from './certificates.ts';
 import { backendOf } from './members.ts';
 import { compareKeys, keyText, rulesOf } from './policy-key.ts';
 import { NO_STORE, refusalOf, TOO_LONG, WILDCARD_REDIRECT } from './refusals.ts';
@@ -42,7 +43,7 @@ export function wantedOf(
   routes: Routes,
   options: WantedOptions,
 ): { wanted: Wanted; failed: Map<HostName, FailedHost> } {
-  const usable = usableCertificates(routes);
+  const usable = usableCertificates(routes, 'Octavia');
   const translation = new Translation(routes, options, usable.closed);
   const isSecure =
     [...usable.certificates.values()].some(({ certificate }) => certificate !== '') ||

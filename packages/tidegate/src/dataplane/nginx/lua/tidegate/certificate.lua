@@ -2,6 +2,7 @@
 -- certificate of the table. If there is none, nginx presents the certificate in its configuration. An entry without a
 -- certificate keeps the certificate of the wildcard, which belongs to another namespace, from being used for the host.
 local cjson = require "cjson"
+local client_certificate = require "tidegate.client_certificate"
 local ssl = require "ngx.ssl"
 local entries = require "tidegate.entries"
 local request = require "tidegate.request"
@@ -53,8 +54,10 @@ end
 
 -- `port` is that of a section. Without it, the table is that of one router.
 return function(port)
-  local found = find(request.host(ssl.server_name()) or "", port and sections.prefix(port) or "")
+  local name = request.host(ssl.server_name()) or ""
+  local found = find(name, port and sections.prefix(port) or "")
   if found and not found.withheld then
     show(found)
   end
+  client_certificate.ask(name, port and sections.hosts(port) or tables.host)
 end

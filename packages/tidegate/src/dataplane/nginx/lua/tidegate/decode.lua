@@ -115,6 +115,7 @@ function decode.host(text)
     app_root = decoded.appRoot,
     guarded = decoded.guarded == true,
     is_identity = decoded.isIdentity == true,
+    section = decoded.section,
     rules = rules_of(decoded.rules),
     ingresses = settings.access_log and decoded.ingresses or nil,
   }

@@ -4,7 +4,9 @@ local endpoints = require "tidegate.endpoints"
 local failure = require "tidegate.failure"
 local limits = require "tidegate.limits"
 local metrics = require "tidegate.metrics"
+local sections = require "tidegate.sections"
 local settings = require "tidegate.settings"
+local tables = require "tidegate.tables"
 
 local var, now, start_time = ngx.var, ngx.now, ngx.req.start_time
 
@@ -32,11 +34,23 @@ local function name_for_log(ctx)
   var.tidegate_service = ctx.upstream and ctx.upstream.label or ""
 end
 
-return function()
+-- `port` is that of a section. Without it, the table is that of one router.
+local function name_section(port, generation)
+  local facts = sections.facts(port, generation)
+  if facts then
+    var.tidegate_class, var.tidegate_router = facts.className, facts.router
+  end
+end
+
+return function(port)
   local status, seconds = ngx.status, now() - start_time()
   local ctx = context.finish()
+  if port and settings.access_log then
+    name_section(port, tables.generation())
+  end
   if ctx == nil then
-    return metrics.ended(metrics.counts_of(), status, seconds)
+    local section = port and sections.text(port, tables.generation())
+    return metrics.ended(metrics.counts_of(nil, nil, section), status, seconds)
   end
   if ctx.endpoint then
     end_at_endpoint(ctx, status)

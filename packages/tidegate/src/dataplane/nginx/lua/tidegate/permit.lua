@@ -2,6 +2,7 @@
 local answer = require "tidegate.answer"
 local authenticate = require "tidegate.authenticate"
 local context = require "tidegate.context"
+local client_certificate = require "tidegate.client_certificate"
 local clear_proxy_headers = require "tidegate.proxy_headers"
 local cors = require "tidegate.cors"
 local external_auth = require "tidegate.external_auth"
@@ -47,6 +48,16 @@ return function(route, secure, name, target, path, header_of, host_of)
   if own.unlogged then
     var.tidegate_unlogged = "1"
   end
+  -- Over plain HTTP, no client has a certificate: a redirect applies first.
+  if own.client_certificate and (secure or not (own.redirect or own.secure)) then
+    clear_proxy_headers()
+    local refusal = client_certificate.check(own.client_certificate, secure, name, host_of)
+    if refusal then
+      local facts = { secure = secure, name = name, authority = var.http_host or "", target = target }
+      answer(refusal, refusal == 302 and policy.fill(own.client_certificate.errorPage, facts) or nil)
+      return true
+    end
+  end
   -- Router and endpoint could use different ones.
   if (own.basic or own.external_auth) and is_repeated("authorization") or own.cors and is_repeated("origin") then
     answer(400)
@@ -84,7 +95,7 @@ return function(route, secure, name, target, path, header_of, host_of)
     var.limit_rate = own.throttle.bytesPerSecond
     var.tidegate_rate_after = own.throttle.after
   end
-  if own.external_auth or own.mirror then
+  if (own.external_auth or own.mirror) and not own.client_certificate then
     -- Neither the server nor the endpoint gets them, also with gRPC. The answer of the server may set some.
     clear_proxy_headers()
   end

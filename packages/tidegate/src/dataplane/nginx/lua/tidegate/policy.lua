@@ -60,16 +60,27 @@ end
 -- A text that is equal for policies that limit requests in the same way, or nil if they do not limit them.
 local function guards_of(decoded)
   local sources, basic, limit, external = decoded.sources, decoded.basic, decoded.limit, decoded.externalAuth
-  if sources == nil and basic == nil and limit == nil and external == nil then
+  local certificate = decoded.clientCertificate
+  if sources == nil and basic == nil and limit == nil and external == nil and certificate == nil then
     return nil
   end
   return concat({
     sources and text_of(sources.allow) .. ";" .. text_of(sources.deny) or "",
     basic and basic.credentials .. " " .. basic.realm or "",
     external and canonical(external) or "",
+    certificate and canonical(certificate) or "",
     decoded.satisfyAny and "any" or "all",
     limit and text_of_limit(limit) or "",
   }, "\n")
+end
+
+local function prepare_certificate(decoded)
+  local prepared = {}
+  for name, value in pairs(decoded) do
+    prepared[name] = value
+  end
+  prepared.subject = decoded.subject and pattern.prepare(decoded.subject)
+  return prepared
 end
 
 -- Prepares the policies of the route model.
@@ -80,6 +91,7 @@ function policy.prepare(decoded)
     sources = decoded.sources and prepare_sources(decoded.sources),
     basic = decoded.basic,
     external_auth = decoded.externalAuth,
+    client_certificate = decoded.clientCertificate and prepare_certificate(decoded.clientCertificate),
     satisfy_any = decoded.satisfyAny,
     cors = decoded.cors,
     vhost = decoded.vhost,

@@ -49,4 +49,30 @@ function sections.has_routes(port, generation)
   return host(sections.prefix(port) .. "#", generation) ~= nil
 end
 
+-- The class and the router of the section on this port; nil before the section has received its routes.
+function sections.facts(port, generation)
+  local entry = host(sections.prefix(port) .. "#", generation)
+  return entry and entry.section
+end
+
+-- Identifies a section and its router in the counts of requests: number, class and router, separated by tabs. Another router
+-- that gets the number has another text.
+function sections.text(port, generation)
+  local entry = host(sections.prefix(port) .. "#", generation)
+  local facts = entry and entry.section
+  if not facts then
+    return (port % 1000) .. "\t\t"
+  end
+  if not entry.section_text then
+    entry.section_text = (port % 1000) .. "\t" .. facts.className .. "\t" .. facts.router
+  end
+  return entry.section_text
+end
+
+-- Whether the text is that of a section that exists. Texts of a table of one router have no number.
+function sections.exists(text, generation)
+  local number = string.match(text, "^(%d+)\t")
+  return number == nil or sections.text(tonumber(number), generation) == text
+end
+
 return sections

@@ -147,7 +147,8 @@ return function(secure, port)
   end
   local backend = route.canary and choose_canary(route, generation) or choose(route)
   local upstream = backend.upstream and upstream_of(backend.upstream, generation)
-  context.begin(host, route, upstream, counts_of(host, upstream))
+  local section = port and not host.counts and sections.text(port, generation) or nil
+  context.begin(host, route, upstream, counts_of(host, upstream, section))
   if route.policy then
     answered, changed = permit(route, secure, name, target, matched, header_of, host_of)
     if answered then
@@ -158,7 +159,7 @@ return function(secure, port)
     return answer(503)
   end
   if upstream.protocol == "grpc" then
-    if not (route.policy and route.policy.external_auth) then
+    if not (route.policy and (route.policy.external_auth or route.policy.client_certificate)) then
       clear_proxy_headers()
     end
     return exec_grpc(changed)
