@@ -424,6 +424,31 @@ describe('the application controller', () => {
     expect(await find(CONFIG_MAPS, 'labeled')).toBeDefined();
   });
 
+  it('does not prune an object of another controller that a user names in the application and its status', async () => {
+    const ownerReferences = [
+      { apiVersion: 'apps/v1', kind: 'Deployment', name: 'db', uid: 'uid-of-db', controller: true },
+    ];
+    await client.create(CONFIG_MAPS, settings('victim', { a: '1' }, { namespace, ownerReferences }), {
+      namespace,
+    });
+    await end();
+    const evil = application('evil', [settings('own')]);
+    await create({ ...evil, metadata: { ...evil.metadata, ownerReferences } });
+    const identifier = { ordinal: 0, version: 'v1', kind: 'ConfigMap', resource: 'configmaps', namespace };
+    await client.patch(EDGE_APPLICATIONS, { name: 'evil', namespace, subresource: 'status' }, 'merge', {
+      status: { manifestStatuses: [{ identifier: { ...identifier, name: 'victim' } }] },
+    });
+    // Without a memory of what it wrote, as after an update of the manager.
+    start();
+    await readyBecomes('evil', /True/);
+    await client.delete(EDGE_APPLICATIONS, { name: 'evil', namespace });
+    await isGone(EDGE_APPLICATIONS, 'evil');
+    const victim = await find(CONFIG_MAPS, 'victim');
+    expect(victim?.metadata.deletionTimestamp).toBeUndefined();
+    expect(victim?.data).toEqual({ a: '1' });
+    await client.delete(CONFIG_MAPS, { name: 'victim', namespace });
+  });
+
   it('deletes objects in other namespaces and cluster-scoped objects before the application is gone', async () => {
     const role = {
       apiVersion: 'rbac.authorization.k8s.io/v1',

@@ -360,6 +360,42 @@ describe('a YurtAppDaemon', () => {
     await appears(DEPLOYMENTS, 'agent-shop-1', (found) => found.spec?.replicas === 2);
   });
 
+  it('does not follow a YurtAppOverrider that is being deleted', async () => {
+    const { appears } = observe(client);
+    await makePool('quay', { kind: 'quay' });
+    await client.create(YURT_APP_DAEMONS, {
+      apiVersion: `${GROUP}/v1alpha1`,
+      kind: 'YurtAppDaemon',
+      metadata: { name: 'crane', namespace },
+      spec: {
+        nodepoolSelector: { matchLabels: { kind: 'quay' } },
+        workloadTemplate: { deploymentTemplate: template('crane') },
+      },
+    });
+    const entries = (replicas: number) => [{ pools: ['*'], items: [{ replicas }] }];
+    await client.create(YURT_APP_OVERRIDERS, {
+      apiVersion: `${GROUP}/v1alpha1`,
+      kind: 'YurtAppOverrider',
+      metadata: { name: 'leaving', namespace, finalizers: ['example.com/hold'] },
+      subject: { apiVersion: `${GROUP}/v1alpha1`, kind: 'YurtAppDaemon', name: 'crane' },
+      entries: entries(4),
+    });
+    await appears(DEPLOYMENTS, 'crane-quay', (found) => found.spec?.replicas === 4);
+    await client.delete(YURT_APP_OVERRIDERS, { name: 'leaving', namespace });
+    await client.patch(YURT_APP_OVERRIDERS, { name: 'leaving', namespace }, 'merge', { entries: entries(9) });
+    await appears(DEPLOYMENTS, 'crane-quay', (found) => found.spec?.replicas === 2);
+    await appears(YURT_APP_DAEMONS, 'crane', ({ status }) => status?.overriderRef === undefined);
+    // Another one replaces it before it is gone.
+    await client.create(YURT_APP_OVERRIDERS, {
+      apiVersion: `${GROUP}/v1alpha1`,
+      kind: 'YurtAppOverrider',
+      metadata: { name: 'next', namespace },
+      subject: { apiVersion: `${GROUP}/v1alpha1`, kind: 'YurtAppDaemon', name: 'crane' },
+      entries: entries(3),
+    });
+    await appears(DEPLOYMENTS, 'crane-quay', (found) => found.spec?.replicas === 3);
+  });
+
   it('does not change an EdgeApplication of another owner', async () => {
     const { appears } = observe(client);
     await client.create(EDGE_APPLICATIONS, {

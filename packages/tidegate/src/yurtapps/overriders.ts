@@ -1,3 +1,4 @@
+import { isBeingDeleted } from '@tidegate/kube';
 import type { YurtAppOverrider } from '../api/index.ts';
 
 /** The index of YurtAppOverriders by their subject. */
@@ -17,8 +18,11 @@ export const subjectKeys = (overrider: YurtAppOverrider): string[] => {
   return [subjectKey(kind, key)];
 };
 
-/** Of several YurtAppOverriders for one subject, the oldest one counts. Admission refuses the others. */
+/**
+ * Of several YurtAppOverriders for one subject, the oldest one counts. Admission refuses the others. One that is being deleted has
+ * no effect any more, however long a finalizer holds it.
+ */
 export const overriderFor = (all: readonly YurtAppOverrider[]): YurtAppOverrider | undefined =>
-  all.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))[0];
+  all.filter((one) => !isBeingDeleted(one)).toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))[0];
 
 const ageOf = ({ metadata }: YurtAppOverrider): string => `${metadata.creationTimestamp} ${metadata.name}`;

@@ -45,6 +45,16 @@ describe('the status of an application', () => {
     },
   );
 
+  it('cannot get an entry without a UID for an object that the user may not delete', async () => {
+    const forged = application(entry({ resource: 'secrets' }, 'Available'));
+    const { forbidden, asked } = await review(application(), forged);
+    expect(asked).toEqual(['delete secrets x']);
+    expect(forbidden).toContain('cannot delete secrets');
+    // An entry that loses its UID stands for any object of that name.
+    const before = application(entry({ resource: 'secrets', uid: '1' }));
+    expect((await review(before, forged)).forbidden).toContain('cannot delete secrets');
+  });
+
   it('cannot turn a recorded object into one of another resource or version', async () => {
     const before = application(entry({ uid: '1' }));
     expect(await review(before, application(entry({ uid: '1', resource: 'secrets' })))).toMatchObject({

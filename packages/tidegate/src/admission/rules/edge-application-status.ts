@@ -46,14 +46,16 @@ export const edgeApplicationStatusRule = (permissions: PermissionSources): Admis
   },
 });
 
-/** The entries with which the manager would delete more than before. */
+/**
+ * The entries with which the manager would delete or change more than before. An entry without a UID counts too: with other facts
+ * about the object, which users may be able to write, it can stand for an object that exists.
+ */
 function addedObjects(now: EdgeApplication | null, before: EdgeApplication | null): Recorded[] {
   const known = before ? recordedObjects(before) : new Map<string, Recorded>();
   // A pending or failed entry stands for an object whose UID is not known yet.
   const standsForNew = ({ isPending, hasFailed }: Recorded): boolean => isPending || hasFailed;
   const added = [...(now ? recordedObjects(now) : [])].filter(([identity, entry]) => {
     const old = known.get(identity);
-    if (entry.identifier.uid === undefined && !standsForNew(entry)) return false;
     return (
       old === undefined ||
       old.identifier.uid !== entry.identifier.uid ||

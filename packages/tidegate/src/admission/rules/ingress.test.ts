@@ -163,6 +163,19 @@ describe('an Ingress of a class that Tidegate serves', () => {
     ]);
   });
 
+  it('cannot take such a host while it is being deleted, but can lose its finalizers', async () => {
+    const leaving = (host: string): Ingress => {
+      const object = ingress({ rules: { [`${host}/`]: 'a:http' } });
+      return { ...object, metadata: { ...object.metadata, deletionTimestamp: '2026-05-31T00:00:00Z' } };
+    };
+    const rule = ruleOf({ claims: [hostClaim('a.example.com', 'bank', { since: 60 })] });
+    const taken = leaving('a.example.com');
+    const { problems } = await rule.evaluate(requestFor(taken, leaving('b.example.com')));
+    expect(problems?.map(({ path, message }) => `${path}: ${message}`)).toEqual([conflict]);
+    const released = { ...taken, metadata: { ...taken.metadata, finalizers: [] } };
+    expect(await rule.evaluate(requestFor(released, taken))).toEqual({});
+  });
+
   it('cannot use a host that an Ingress of another namespace names, whose claim is not recorded yet', async () => {
     const owner = ingress({ namespace: 'bank', name: 'till', age: 60, rules });
     expect(await review({ rules }, { ingresses: [owner] })).toEqual([conflict]);

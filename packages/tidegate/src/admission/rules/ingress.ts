@@ -1,12 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type Cache,
-  INGRESSES,
-  type Ingress,
-  type IngressClass,
-  isBeingDeleted,
-  type KubeObject,
-} from '@tidegate/kube';
+import { type Cache, INGRESSES, type Ingress, type IngressClass, type KubeObject } from '@tidegate/kube';
 import { INGRESS_CLASS_ANNOTATION } from '../../api/index.ts';
 import { classNameOf, type IngressProblem } from '../../ingress/compile/index.ts';
 import type { ProvisionerRegistry } from '../../ingress/provisioners/index.ts';
@@ -56,7 +49,7 @@ export const ingressRule = (sources: IngressSources, now: () => number): Admissi
   failurePolicy: 'Ignore',
   matchConditions: () => [classIsOneOf(sources.classes.list().filter((each) => isOurs(each, sources)))],
   async evaluate({ object, oldObject, namespace, name }, turn = async () => {}): Promise<AdmissionResult> {
-    if (!object || isBeingDeleted(object) || isSame(object, oldObject)) return {};
+    if (!object || isSame(object, oldObject)) return {};
     const excess = excessOf(sizeOf(object as Ingress));
     if (excess !== undefined) return tooLarge(excess, object as Ingress, oldObject as Ingress | null);
     // With generateName, the API server has not chosen the name yet.
@@ -95,7 +88,10 @@ const classIsOneOf = (classes: readonly IngressClass[]): MatchCondition => ({
   expression: `(${CLASS_NAME}) in [${classes.map(({ metadata }) => JSON.stringify(metadata.name)).toSorted()}]`,
 });
 
-/** A request that changes neither spec nor annotations cannot introduce a problem. */
+/**
+ * A request that changes neither spec nor annotations cannot introduce a problem. An Ingress that is being deleted may be held by
+ * a finalizer, and is served until it is gone, so it is checked as every other.
+ */
 const isSame = (object: KubeObject, old: KubeObject | null | undefined): boolean =>
   !!old &&
   isDeepStrictEqual(object.spec, old.spec) &&

@@ -248,9 +248,12 @@ describe('requests that are not checked', () => {
     expect(paths(await evaluate('nodepools', { spec: bad, oldSpec: {} }))).toEqual(['spec.labels']);
   });
 
-  it('an object that is being deleted', async () => {
+  it('an object that is being deleted, as long as its spec stays the same', async () => {
     const metadata = { deletionTimestamp: '2026-01-01T00:00:00Z' };
-    expect(await evaluate('nodegroups', { spec: bad, oldSpec: {}, metadata })).toEqual({});
+    expect(await evaluate('nodegroups', { spec: bad, oldSpec: { ...bad }, metadata })).toEqual({});
+    expect(paths(await evaluate('nodegroups', { spec: bad, oldSpec: {}, metadata }))).toEqual([
+      'spec.matchLabels',
+    ]);
   });
 });
 

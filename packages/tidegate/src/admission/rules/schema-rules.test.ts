@@ -110,10 +110,12 @@ describe('the rules of the schemas', () => {
     ]);
   });
 
-  it('allows changes of an object that is being deleted, and of everything but the spec', () => {
+  it('allows changes of everything but the spec, also while the object is being deleted', () => {
     const invalid = { type: 'Cloud', hostNetwork: true };
     expect(schemaProblems(schemas, review(invalid))).toHaveLength(1);
     expect(schemaProblems(schemas, review(invalid, invalid, { labels: { a: 'b' } }))).toEqual([]);
-    expect(schemaProblems(schemas, review(invalid, undefined, { deletionTimestamp: 'now' }))).toEqual([]);
+    const leaving = { deletionTimestamp: 'now' };
+    expect(schemaProblems(schemas, review(invalid, invalid, leaving))).toEqual([]);
+    expect(schemaProblems(schemas, review(invalid, { type: 'Cloud' }, leaving))).toHaveLength(2);
   });
 });

@@ -103,14 +103,13 @@ export function schemasOf({
   return new Map(versions.map(({ name, schema }) => [name, schema.openAPIV3Schema]));
 }
 
-/** An object that is being deleted must stay changeable, and so must one whose spec is invalid since earlier. */
+/** An object whose spec is invalid since earlier can lose finalizers and get labels, so that it can be deleted. */
 export function schemaProblems(
   schemas: ReadonlyMap<string, Schema>,
   { kind, object, oldObject, operation }: AdmissionRequest,
 ): FieldProblem[] {
   const schema = schemas.get(kind.version);
   if (schema === undefined || !object || operation === 'DELETE') return [];
-  if (object.metadata.deletionTimestamp !== undefined) return [];
   const before = oldObject ? fieldsOf(oldObject) : undefined;
   const now = fieldsOf(object);
   if (before !== undefined && JSON.stringify(before) === JSON.stringify(now)) return [];

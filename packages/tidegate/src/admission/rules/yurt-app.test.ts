@@ -79,6 +79,15 @@ async function review(
   return ruleFor(rules, request)!.evaluate(request);
 }
 
+const leaving = (object: KubeObject): KubeObject => ({
+  ...object,
+  metadata: {
+    ...object.metadata,
+    deletionTimestamp: '2026-01-01T00:00:00Z',
+    finalizers: ['example.com/hold'],
+  },
+});
+
 describe('a YurtAppSet', () => {
   it('is accepted if its author may create the workloads', async () => {
     expect(await review(app())).toEqual({ warnings: [] });
@@ -114,6 +123,13 @@ describe('a YurtAppSet', () => {
     ]);
   });
 
+  it('is checked in the same way while it is being deleted', async () => {
+    const changed = leaving(app({ ...spec(), pools: ['east', 'west'] }));
+    const may = ({ verb }: AccessRequest): boolean => verb !== 'create';
+    const { forbidden } = await review(changed, { oldObject: leaving(app()) as never, may });
+    expect(forbidden).toContain('user "ann" cannot create deployments.apps');
+  });
+
   it('with mistakes from before can get labels', async () => {
     const stored = app(spec('wbe'));
     const labeled = { ...stored, metadata: { ...stored.metadata, labels: { a: 'b' } } };
@@ -133,6 +149,22 @@ describe('a YurtAppOverrider', () => {
     expect((await review(overrider('one'), { may, subject: undefined })).forbidden).toContain(
       'user "ann" cannot patch deployments.apps in namespace "team"',
     );
+  });
+
+  it('is checked in the same way while it is being deleted, because it may still be held by a finalizer', async () => {
+    const stored = leaving(overrider('one'));
+    const changed = { ...stored, entries: [{ pools: ['*'], items: [{ replicas: 9 }] }] };
+    const may = ({ verb }: AccessRequest): boolean => verb !== 'patch';
+    expect((await review(changed, { oldObject: stored as never, may })).forbidden).toContain(
+      'user "ann" cannot patch',
+    );
+    // The removal of the finalizer changes nothing that is applied.
+    const released = { ...stored, metadata: { ...stored.metadata, finalizers: [] } };
+    expect(await review(released, { oldObject: stored as never, may })).toEqual({});
+  });
+
+  it('can replace one that is being deleted', async () => {
+    expect(await review(overrider('two'), { overriders: [leaving(overrider('one'))] })).toEqual({});
   });
 
   it('is refused if the subject has another one', async () => {

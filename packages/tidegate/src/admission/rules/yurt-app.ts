@@ -89,7 +89,8 @@ const overriderRule = (sources: YurtAppSources): AdmissionRule => ({
   failurePolicy: 'Fail',
   mostBytes: MOST_BYTES,
   async evaluate(request, turn): Promise<AdmissionResult> {
-    if (!request.object || isBeingDeleted(request.object)) return {};
+    // Also if it is being deleted: a finalizer can hold it for any time.
+    if (!request.object) return {};
     const overrider = named<YurtAppOverrider>(request, request.object);
     const { subject, entries } = overrider;
     const old = request.oldObject as unknown as YurtAppOverrider | null | undefined;
@@ -97,7 +98,10 @@ const overriderRule = (sources: YurtAppSources): AdmissionRule => ({
     const { kind, key } = subjectOf(overrider);
     const other = sources.overriders
       .list()
-      .find((one) => isFor(one, kind, key) && one.metadata.name !== overrider.metadata.name);
+      .find(
+        (one) =>
+          isFor(one, kind, key) && one.metadata.name !== overrider.metadata.name && !isBeingDeleted(one),
+      );
     if (other !== undefined)
       return {
         problems: [

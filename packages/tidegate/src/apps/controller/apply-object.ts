@@ -16,7 +16,16 @@ import type { ApplicationPods } from './application-pods.ts';
 import type { AppliedCache, Remembered } from './applied-cache.ts';
 import { availabilityOf } from './availability.ts';
 import type { Children } from './children.ts';
-import { isBornFromApply, isCreatedBy, isOwnedBy, type Recorded, refusal, withOwner } from './ownership.ts';
+import {
+  hasOtherController,
+  isBornFromApply,
+  isCreatedBy,
+  isOwnedBy,
+  isTakenOver,
+  type Recorded,
+  refusal,
+  withOwner,
+} from './ownership.ts';
 import { permissionHint } from './permission-hint.ts';
 import { mustBeRecreated } from './recreate.ts';
 import { settleDrift } from './settle-drift.ts';
@@ -57,10 +66,11 @@ export async function applyObject(
   const { driftPolicy = 'Ignore' } = application.spec;
   try {
     const live = await children.get(resource, rendered.object.metadata, signal);
-    const isOurs = live === undefined || isCreatedBy(live, recorded);
+    const isOurs = live === undefined || isCreatedBy(live, recorded) || isTakenOver(live, application);
     if (live !== undefined && isOurs) identifier.uid = live.metadata.uid;
     const object = live === undefined ? rendered.object : withLiveSelector(rendered.object, live);
-    const wanted = isOurs ? withOwner(object, application) : object;
+    const isControlled = live !== undefined && hasOtherController(live, application);
+    const wanted = isOurs && !isControlled ? withOwner(object, application) : object;
     if (live !== undefined) {
       if (!isOwnedBy(live, application, recorded !== undefined))
         return { identifier, available: false, reason: 'Refused', message: refusal(live, application) };

@@ -1,7 +1,7 @@
 import type { KubeObject } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
 import { APPS_FIELD_MANAGER, type EdgeApplication } from '../../api/index.ts';
-import { isControlledBy, isCreatedBy, type Recorded } from './ownership.ts';
+import { isControlledBy, isCreatedBy, isOwnedBy, isTakenOver, type Recorded } from './ownership.ts';
 
 const CREATED = '2026-06-01T00:00:00Z';
 
@@ -72,5 +72,42 @@ describe('an object counts as created by its controller', () => {
     // Any owner, or a label alone.
     expect(isControlledBy(owned('default', {}), application)).toBe(false);
     expect(isControlledBy(owned('default', { controller: false }), application)).toBe(false);
+  });
+
+  it('not if the application itself names the controller of the object, because its author writes that', () => {
+    const victim = owned('default', {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      uid: 'db',
+      controller: true,
+    });
+    const { ownerReferences = [] } = victim.metadata;
+    const forged = { metadata: { ...application.metadata, ownerReferences } } as EdgeApplication;
+    expect(isControlledBy(victim, forged)).toBe(false);
+    expect(isTakenOver(victim, forged)).toBe(false);
+    expect(isOwnedBy(victim, forged, true)).toBe(false);
+  });
+});
+
+describe('an application takes over an object', () => {
+  const owner = { apiVersion: 'apps.openyurt.io/v1beta1', kind: 'YurtAppSet', name: 'web', uid: 'set' };
+  const at = (namespace: string, more: object = {}): KubeObject => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web', namespace, ownerReferences: [{ ...owner, controller: true, ...more }] },
+  });
+  const application = at('default') as unknown as EdgeApplication;
+
+  it('of the YurtAppSet that it was created for', () => {
+    expect(isTakenOver(at('default'), application)).toBe(true);
+    expect(isOwnedBy(at('default'), application, false)).toBe(true);
+    // It is deleted only after its UID was recorded, which happens when a checked manifest renders it.
+    expect(isControlledBy(at('default'), application)).toBe(false);
+  });
+
+  it('not of another one, or in another namespace', () => {
+    expect(isTakenOver(at('default', { uid: 'other' }), application)).toBe(false);
+    expect(isTakenOver(at('default', { controller: false }), application)).toBe(false);
+    expect(isTakenOver(at('other'), application)).toBe(false);
   });
 });

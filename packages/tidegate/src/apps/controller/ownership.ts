@@ -5,6 +5,7 @@ import {
   EDGE_APPLICATION_NAMESPACE_LABEL,
   type EdgeApplication,
   type ResourceIdentifier,
+  YURT_APP_SETS,
 } from '../../api/index.ts';
 
 /** The key of the application that the labels of an object name. */
@@ -25,7 +26,7 @@ export function isOwnedBy(object: KubeObject, application: EdgeApplication, reco
   const { ownerReferences = [], managedFields = [] } = object.metadata;
   return (
     ownerReferences.some(({ uid }) => uid === application.metadata.uid) ||
-    isControlledBy(object, application) ||
+    isTakenOver(object, application) ||
     (recorded &&
       managedFields.some(({ manager, operation }) => manager === APPS_FIELD_MANAGER && operation === 'Apply'))
   );
@@ -43,7 +44,8 @@ export interface Recorded {
 /**
  * Whether the application created this object. Only such objects are deleted. Labels, owner references and the names of
  * field managers prove nothing: every user that may change an object can set them. The status has the UID of each object
- * that was created. Admission lets only the manager, and users that may delete an object, add it there.
+ * that was created, or taken over (`isTakenOver`). Admission lets only the manager, and users that may delete an object, add
+ * it there.
  *
  * If the manager stopped between the creation and the status, the entry is still pending. Then the object is ours if our
  * apply created it.
@@ -56,21 +58,46 @@ export function isCreatedBy({ metadata }: KubeObject, recorded: Recorded | undef
 }
 
 /**
- * Whether the application is the controller of the object, as KubeEdge sets it, or the YurtAppSet or YurtAppDaemon that the
- * application was created for, as OpenYurt sets it. The garbage collector deletes such objects with the application, whatever
- * Tidegate does: to delete them earlier gives users no permission that owner references do not give.
+ * Whether the application is the controller of the object, as KubeEdge sets it. Only a user that may change the object can
+ * write this, and that user can have it deleted anyway: the garbage collector deletes it with the application.
+ *
+ * Owner references of the application itself prove nothing about other objects, because its author writes them.
  */
 export function isControlledBy({ metadata }: KubeObject, application: EdgeApplication): boolean {
   if (metadata.namespace !== application.metadata.namespace) return false;
   const owner = controllerOf(metadata)?.uid;
+  return owner !== undefined && owner === application.metadata.uid;
+}
+
+/**
+ * Whether OpenYurt created the object for the YurtAppSet or YurtAppDaemon that the application belongs to. The application
+ * may change such an object if it renders it, and records its UID then. It is deleted by that UID only: admission has checked that
+ * the author of a manifest may delete what the manifest renders, but the owner reference of the application may be forged.
+ */
+export function isTakenOver({ metadata }: KubeObject, application: EdgeApplication): boolean {
+  if (metadata.namespace !== application.metadata.namespace) return false;
+  const [owner, ours] = [controllerOf(metadata), controllerOf(application.metadata)];
   return (
     owner !== undefined &&
-    (owner === application.metadata.uid || owner === controllerOf(application.metadata)?.uid)
+    owner.uid === ours?.uid &&
+    [owner, ours].every(
+      ({ apiVersion, kind }) =>
+        apiVersion.startsWith(`${YURT_APP_SETS.group}/`) && ['YurtAppSet', 'YurtAppDaemon'].includes(kind),
+    )
   );
 }
 
 const controllerOf = ({ ownerReferences = [] }: Pick<KubeObject['metadata'], 'ownerReferences'>) =>
   ownerReferences.find(({ controller }) => controller === true);
+
+/** Whether another object is the controller. An object has at most one. */
+export const hasOtherController = (
+  { metadata }: KubeObject,
+  application: Pick<EdgeApplication, 'metadata'>,
+): boolean => {
+  const owner = controllerOf(metadata);
+  return owner !== undefined && owner.uid !== application.metadata.uid;
+};
 
 /** The two times of one creation can differ by this: they have a resolution of one second, and ours is set first. */
 const SAME_MOMENT_MS = 1_000;

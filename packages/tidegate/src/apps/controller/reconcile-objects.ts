@@ -1,4 +1,4 @@
-import { ApiStatusError, type EventRecorder, keyOf, type Resource } from '@tidegate/kube';
+import { ApiStatusError, type EventRecorder, type KubeObject, keyOf, type Resource } from '@tidegate/kube';
 import type { EdgeApplication } from '../../api/index.ts';
 import { renderSteps } from '../render/render.ts';
 import type { RenderError, Rendered } from '../render/result.ts';
@@ -11,7 +11,7 @@ import { inApplyOrder } from './apply-order.ts';
 import { revertedText } from './drift-status.ts';
 import type { Kinds } from './kinds.ts';
 import { nameOf } from './messages.ts';
-import type { Recorded } from './ownership.ts';
+import { isTakenOver, type Recorded } from './ownership.ts';
 import { reasonToKeep, recordedObjects } from './recorded-objects.ts';
 import { notDeleted, removeObject } from './remove-object.ts';
 import { renderOutcomes } from './render-outcomes.ts';
@@ -155,8 +155,10 @@ async function recordNew(
     const identifier = identifierOf(rendered, resource);
     const known = recorded.get(identityOfIdentifier(identifier));
     if (known !== undefined && known.identifier.uid === undefined) continue;
-    const exists = await mayExist(children, resource, rendered, signal);
+    const live = await liveObject(children, resource, rendered, signal);
+    const exists = live !== undefined;
     if (known !== undefined && exists) continue;
+    if (exists && live !== UNKNOWN && isTakenOver(live, application)) identifier.uid = live.metadata.uid;
     fresh.push({ identifier, exists });
     if (known !== undefined)
       recorded.set(identityOfIdentifier(identifier), { identifier, isPending: true, hasFailed: false });
@@ -164,18 +166,20 @@ async function recordNew(
   if (fresh.length > 0) await statusWriter.record(application, fresh, signal);
 }
 
+const UNKNOWN = 'unknown';
+
 /** If the object cannot be read, it may exist. Applying it reports the error. */
-async function mayExist(
+async function liveObject(
   children: Tools['children'],
   resource: Resource,
   { object }: Rendered,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<KubeObject | typeof UNKNOWN | undefined> {
   try {
-    return (await children.get(resource, object.metadata, signal)) !== undefined;
+    return await children.get(resource, object.metadata, signal);
   } catch (error) {
     if (!(error instanceof ApiStatusError)) throw error;
-    return true;
+    return UNKNOWN;
   }
 }
 
