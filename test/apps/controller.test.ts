@@ -425,9 +425,9 @@ describe('the application controller', () => {
   });
 
   it('does not prune an object of another controller that a user names in the application and its status', async () => {
-    const ownerReferences = [
-      { apiVersion: 'apps/v1', kind: 'Deployment', name: 'db', uid: 'uid-of-db', controller: true },
-    ];
+    // The owner exists, because the garbage collector deletes objects of owners that do not.
+    const { uid = '' } = (await client.create(CONFIG_MAPS, settings('db'), { namespace })).metadata;
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'db', uid, controller: true }];
     await client.create(CONFIG_MAPS, settings('victim', { a: '1' }, { namespace, ownerReferences }), {
       namespace,
     });
@@ -446,7 +446,8 @@ describe('the application controller', () => {
     const victim = await find(CONFIG_MAPS, 'victim');
     expect(victim?.metadata.deletionTimestamp).toBeUndefined();
     expect(victim?.data).toEqual({ a: '1' });
-    await client.delete(CONFIG_MAPS, { name: 'victim', namespace });
+    await client.delete(CONFIG_MAPS, { name: 'db', namespace });
+    await isGone(CONFIG_MAPS, 'victim');
   });
 
   it('deletes objects in other namespaces and cluster-scoped objects before the application is gone', async () => {

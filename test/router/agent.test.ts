@@ -344,7 +344,7 @@ describe('starting and stopping', () => {
       body: 'not ready\nwaiting for the first sync with the API server',
     });
     expect((await router.ask('/metrics')).body).toMatch(
-      /tidegate_router_generation 0\n(.*\n)*# metrics of the driver/,
+      /tidegate_router_generation\{router=""\} 0\n(.*\n)*# metrics of the driver/,
     );
     expect((await router.ask('/')).code).toBe(404);
     await router.stop();
