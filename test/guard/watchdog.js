@@ -5,7 +5,7 @@
 // Arguments: the directory of the run, and the pid of the runner. A line on standard input means that the tests have
 // ended: the watchdog then waits for the last processes, kills the others, and prints them, because a test left them.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { commandOf, isRunning, processesOf, runnersOf } from './processes.js';
@@ -94,13 +94,12 @@ function report(left) {
   process.stdout.write(JSON.stringify(left));
 }
 
-/** nginx has its sockets outside, because their paths must be short. A note in the directory of its agent has the path. */
+/** nginx has its sockets outside, because their paths must be short. A link in the directory of its agent leads to them. */
 function removeRuntimeDirectories() {
-  for (const name of readdirSync(directory, { recursive: true })) {
-    if (basename(name) !== 'nginx.runtime') continue;
-    // In a container, it is a link into the file system of the container, which has ended.
-    if (!existsSync(join(directory, name))) continue;
-    const runtime = readFileSync(join(directory, name), 'utf8').trim();
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    if (entry.name !== 'nginx.runtime' || !entry.isSymbolicLink()) continue;
+    const runtime = readlinkSync(join(entry.parentPath, entry.name));
+    // In a container, the link leads into the file system of the container, and the directory does not exist here.
     if (basename(runtime).startsWith('tidegate-nginx-')) rmSync(runtime, { recursive: true, force: true });
   }
 }
