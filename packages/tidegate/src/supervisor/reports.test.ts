@@ -112,13 +112,20 @@ describe('front doors', () => {
     expect(sampleRequest(door!)).toBeUndefined();
   });
 
-  test("reads the data plane and the time of the last change from a router's metrics", () => {
+  test("reads the data plane and the time of a router's last change from the metrics of its pod", () => {
+    const change = 'tidegate_router_last_change_timestamp_seconds';
     const text = [
       '# HELP tidegate_router_data_plane Always 1',
       'tidegate_router_data_plane{name="embedded"} 1',
-      'tidegate_router_last_change_timestamp_seconds 1700000000.5',
+      // Several routers can share a pod.
+      `${change}{router="silver"} 1600000000`,
+      `${change}{router="gold"} 1700000000.5`,
     ].join('\n');
-    expect(readMetrics(text)).toEqual({ dataPlane: 'embedded', lastChange: '2023-11-14T22:13:20.500Z' });
-    expect(readMetrics('tidegate_router_last_change_timestamp_seconds 0')).toEqual({});
+    const gold = { dataPlane: 'embedded', lastChange: '2023-11-14T22:13:20.500Z' };
+    expect(readMetrics(text, 'gold')).toEqual(gold);
+    expect(readMetrics(text, 'bronze')).toEqual({ dataPlane: 'embedded' });
+    expect(readMetrics(`${change}{router="gold"} 0`, 'gold')).toEqual({});
+    // Older routers have no label.
+    expect(readMetrics(`${change} 1700000000.5`, 'gold')).toEqual({ lastChange: gold.lastChange });
   });
 });

@@ -45,7 +45,7 @@ export const podsOf = (
 /** Queries the HTTP port and the metrics of one pod; either may fail without affecting the other. */
 async function queryRouter(
   pod: Pod,
-  { identity, sharedPods }: Pick<FrontDoor, 'identity' | 'sharedPods'>,
+  { name, identity, sharedPods }: Pick<FrontDoor, 'name' | 'identity' | 'sharedPods'>,
 ): Promise<RouterReport> {
   const [http, admin] = [urlOf(pod, 'http', sharedPods?.port), urlOf(pod, 'admin')];
   const [answer, metrics] = await Promise.all([
@@ -56,7 +56,7 @@ async function queryRouter(
     pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
     node: pod.spec?.nodeName ?? '',
     responding: answer?.from === 'router',
-    ...readMetrics(metrics?.status === 200 ? metrics.body : ''),
+    ...readMetrics(metrics?.status === 200 ? metrics.body : '', name),
   };
 }
 
@@ -66,10 +66,14 @@ function urlOf({ spec, status }: Pod, portName: string, known?: number): string 
   return status?.podIP === undefined || port === undefined ? undefined : `http://${status.podIP}:${port}`;
 }
 
-/** Reads two metrics in the Prometheus text format. */
-export function readMetrics(text: string): Pick<RouterReport, 'dataPlane' | 'lastChange'> {
+/** Reads two metrics in the Prometheus text format. Several routers can share a pod, each with its own time. */
+export function readMetrics(text: string, router: string): Pick<RouterReport, 'dataPlane' | 'lastChange'> {
   const dataPlane = /^tidegate_router_data_plane\{name="(\w+)"\} 1$/m.exec(text)?.[1];
-  const seconds = Number(/^tidegate_router_last_change_timestamp_seconds (\S+)$/m.exec(text)?.[1] ?? 0);
+  // Older routers have no label. The name of an object has no characters that need an escape.
+  const times = text.matchAll(
+    /^tidegate_router_last_change_timestamp_seconds(?:\{router="(.*)"\})? (\S+)$/gm,
+  );
+  const seconds = Number([...times].find(([, label]) => label === undefined || label === router)?.[2] ?? 0);
   return {
     ...(dataPlane !== undefined && { dataPlane }),
     ...(seconds > 0 && { lastChange: new Date(seconds * 1000).toISOString() }),
