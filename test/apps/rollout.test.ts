@@ -1,5 +1,11 @@
 /** A change of an application reaches its sites in waves. */
-import { DEPLOYMENTS, type Deployment, type KubeClient } from '@tidegate/kube';
+import {
+  CONTROLLER_REVISIONS,
+  type ControllerRevision,
+  DEPLOYMENTS,
+  type Deployment,
+  type KubeClient,
+} from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   EDGE_APPLICATIONS,
@@ -181,5 +187,41 @@ describe('a rollout', () => {
     await becomeReady('pilot', 'web:2');
     await becomeReady('depot', 'web:2');
     expect(await images()).toEqual(['web:2', 'web:1', 'web:2']);
+  });
+
+  it('ignores a revision that a user has replaced, after a restart of the manager', async () => {
+    const { create, change, becomeReady, reaches, images } = rolling('forged');
+    await create('web:1', { waves });
+    for (const site of SITES) await becomeReady(site, 'web:1');
+    await reaches('Complete others');
+    await change('web:2');
+    const { status } = await reaches('Progressing pilot');
+    await end();
+    const name = `${status?.rollout?.stableRevision}`;
+    const { data, ...revision } = await client.get(CONTROLLER_REVISIONS, { name, namespace });
+    await client.delete(CONTROLLER_REVISIONS, { name, namespace });
+    const evil = JSON.parse(JSON.stringify(data).replaceAll('web:1', 'evil:1')) as ControllerRevision['data'];
+    const { labels, ownerReferences } = revision.metadata;
+    const foreign = { apiVersion: 'apps/v1', kind: 'ControllerRevision', data: evil };
+    const meta = { namespace, labels, ownerReferences };
+    await client.create(CONTROLLER_REVISIONS, { ...foreign, metadata: { ...meta, name }, revision: 1 });
+    // Of another controller: a user that may label it, but not delete it, must not make the manager delete it.
+    for (let number = 2; number < 20; number++)
+      await client.create(CONTROLLER_REVISIONS, {
+        ...foreign,
+        metadata: { ...meta, name: `daemon-${number}` },
+        revision: 0,
+      });
+    end = runApplications(client);
+    await becomeReady('pilot', 'web:2');
+    await reaches('Progressing shops');
+    await expect.poll(images).toEqual(['web:2', 'web:2', 'web:1']);
+    await becomeReady('shop', 'web:2');
+    await becomeReady('depot', 'web:2');
+    await reaches('Complete others');
+    await change('web:3');
+    await reaches('Progressing pilot');
+    const { items } = await client.list(CONTROLLER_REVISIONS, { namespace });
+    expect(items.filter((one) => `${one.metadata.name}`.startsWith('daemon-'))).toHaveLength(18);
   });
 });

@@ -159,6 +159,25 @@ describe('the status of an application', () => {
     );
     await forge('maker');
   });
+
+  it('cannot name another revision, because the manager deploys it', async () => {
+    await write(as('maker'), application('rolled'));
+    const forged = {
+      revision: 'evil',
+      stableRevision: 'evil',
+      ...{ wave: 0, waveName: 'w', waveStartTime: '2026-01-01T00:00:00Z', phase: 'Complete', message: '' },
+      ...{ updatedSites: 0, availableSites: 0, totalSites: 0 },
+    };
+    const forge = as('maker').patch(
+      EDGE_APPLICATIONS,
+      { name: 'rolled', namespace: 'a', subresource: 'status' },
+      'merge',
+      { status: { rollout: forged } },
+    );
+    expect(await refusal(forge)).toContain(
+      'status.rollout: user "maker" cannot change the rollout in the status, because it decides which revision each site gets',
+    );
+  });
 });
 
 describe('an application', () => {

@@ -1,9 +1,11 @@
 /**
  * Revisions of an application: a ControllerRevision for each content that its template had, as for a StatefulSet. A content that
  * comes back gets the highest number again, so the order of the numbers is the order in which the contents were current.
+ *
+ * The name of a revision contains a hash of its content (`revision-name.ts`), and the status of an application has the names. So a
+ * user that may create ControllerRevisions cannot change what the manager deploys: a revision with another content than its name
+ * says is not a revision of the application.
  */
-import { createHash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import {
   CONTROLLER_REVISIONS,
   type ControllerRevision,
@@ -15,6 +17,7 @@ import {
   type OwnerReference,
 } from '@tidegate/kube';
 import { EDGE_APPLICATION_LABEL } from '../api/index.ts';
+import { hasNameOfContent, MOST_COLLISIONS, RevisionNames } from './revision-name.ts';
 
 /** Whose revisions these are. */
 export interface RevisionOwner {
@@ -36,12 +39,7 @@ export interface CurrentRevision {
   readonly collisions: number;
 }
 
-const HASH_LENGTH = 10;
-/** Names of ControllerRevisions that are taken by others are rare. More than this is a mistake. */
-const MOST_COLLISIONS = 10;
-const MAX_NAME_LENGTH = 253;
-
-/** The revisions of the owner, oldest first. */
+/** The revisions of the owner, oldest first. Those of others that only have its labels and its owner reference are left out. */
 export async function revisionsOf(
   client: KubeClient,
   { object, application }: Pick<RevisionOwner, 'object' | 'application'>,
@@ -54,6 +52,7 @@ export async function revisionsOf(
   });
   return items
     .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid))
+    .filter((revision) => hasNameOfContent(object, revision))
     .toSorted((a, b) => a.revision - b.revision);
 }
 
@@ -66,8 +65,9 @@ export async function recordRevision(
 ): Promise<CurrentRevision> {
   const all = await revisionsOf(client, owner, signal);
   const last = all.at(-1);
-  const equal = all.findLast((revision) => isDeepStrictEqual(revision.data, data));
-  const current = await currentOf(client, owner, { data, last, equal }, signal);
+  const names = new RevisionNames(owner.object, data);
+  const equal = all.findLast(({ metadata }) => names.has(metadata.name));
+  const current = await currentOf(client, owner, { data, names, last, equal }, signal);
   const old = all.filter(({ metadata }) => metadata.name !== current.name && !owner.keep?.has(metadata.name));
   for (const { metadata } of old.slice(0, Math.max(0, old.length - owner.limit)))
     await client
@@ -83,7 +83,12 @@ export async function recordRevision(
 async function currentOf(
   client: KubeClient,
   owner: RevisionOwner,
-  { data, last, equal }: { data: object; last?: ControllerRevision; equal?: ControllerRevision },
+  {
+    data,
+    names,
+    last,
+    equal,
+  }: { data: object; names: RevisionNames; last?: ControllerRevision; equal?: ControllerRevision },
   signal: AbortSignal,
 ): Promise<CurrentRevision> {
   const number = (last?.revision ?? 0) + 1;
@@ -95,7 +100,7 @@ async function currentOf(
     return { name, number, collisions: 0 };
   }
   for (let collisions = 0; collisions < MOST_COLLISIONS; collisions++) {
-    const revision = newRevision(owner, data, number, collisions);
+    const revision = newRevision(owner, names.at(collisions), data, number);
     try {
       const { metadata } = await client.create(CONTROLLER_REVISIONS, revision, { signal });
       return { name: `${metadata.name}`, number, collisions };
@@ -110,18 +115,15 @@ async function currentOf(
 
 function newRevision(
   { object, reference, application, labels }: RevisionOwner,
+  name: string,
   data: object,
   revision: number,
-  collisions: number,
 ): ControllerRevision {
-  const text = JSON.stringify([data, object.metadata.uid, collisions]);
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH);
-  const prefix = `${object.metadata.name}`.slice(0, MAX_NAME_LENGTH - HASH_LENGTH - 1);
   return {
     apiVersion: 'apps/v1',
     kind: 'ControllerRevision',
     metadata: {
-      name: `${prefix}-${hash}`,
+      name,
       namespace: `${object.metadata.namespace}`,
       labels: { ...labels, [EDGE_APPLICATION_LABEL]: application },
       ownerReferences: [reference],

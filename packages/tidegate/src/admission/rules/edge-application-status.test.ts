@@ -17,12 +17,12 @@ const entry = (more: Partial<ManifestStatus['identifier']>, reason?: string): Ma
 const application = (...manifestStatuses: ManifestStatus[]): EdgeApplication =>
   ({ metadata: { name: 'a', namespace: 'shop' }, spec: {}, status: { manifestStatuses } }) as never;
 
-/** What the user would have to be allowed to delete. The user may delete ConfigMaps only. */
-async function review(before: EdgeApplication, after: EdgeApplication) {
+/** What the user would have to be allowed to do. By default, the user may do it with ConfigMaps only. */
+async function review(before: EdgeApplication, after: EdgeApplication, allowed = ['configmaps']) {
   const asked: string[] = [];
   const access = async (_: unknown, { verb, resource, name }: AccessRequest): Promise<boolean> => {
     asked.push(`${verb} ${resource} ${name}`);
-    return resource === 'configmaps';
+    return allowed.includes(resource);
   };
   const rule = edgeApplicationStatusRule({ access, discovery: { forKind: async () => undefined } } as never);
   const request = {
@@ -62,5 +62,20 @@ describe('the status of an application', () => {
     });
     const { asked } = await review(before, application(entry({ uid: '1', version: 'v2' })));
     expect(asked).toEqual(['delete configmaps x']);
+  });
+
+  it('cannot get another rollout from a user, because it names the revisions that sites get', async () => {
+    const rolling = (rollout?: object): EdgeApplication =>
+      ({ metadata: { name: 'a', namespace: 'shop' }, spec: {}, status: { rollout } }) as never;
+    const before = { revision: 'a-2', stableRevision: 'a-1', wave: 0 };
+    for (const forged of [{ ...before, stableRevision: 'evil' }, { ...before, wave: 9 }, undefined]) {
+      const { forbidden, asked } = await review(rolling(before), rolling(forged));
+      expect(asked).toEqual(['update leases tidegate-apps']);
+      expect(forbidden).toContain('status.rollout: user "eve" cannot change');
+    }
+    expect(await review(rolling(before), rolling({ ...before }))).toEqual({ asked: [] });
+    expect(await review(rolling(before), rolling(), ['leases'])).toEqual({
+      asked: ['update leases tidegate-apps'],
+    });
   });
 });

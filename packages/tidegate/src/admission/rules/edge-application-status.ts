@@ -1,7 +1,9 @@
 /**
  * The status of an application records the UIDs of the objects that it has created, and the manager deletes these objects with
- * the application. So a user that may write the status, but not delete an object, must not add the object to the status.
+ * the application. So a user that may write the status, but not delete an object, must not add the object to the status. The status
+ * also records which revision each site has. Only the manager writes that: it would deploy what a user names there.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { EDGE_APPLICATIONS, type EdgeApplication, SYSTEM_NAMESPACE } from '../../api/index.ts';
 import { type Recorded, recordedObjects } from '../../apps/index.ts';
 import type { AccessRequest } from '../access.ts';
@@ -13,6 +15,14 @@ import { authorOf, type PermissionSources, textOfTarget, unlessUnreachable } fro
 const WRITER = `system:serviceaccount:${SYSTEM_NAMESPACE}:tidegate-apps`;
 /** Its members may do everything in every cluster. */
 const ADMINISTRATORS = 'system:masters';
+
+/** With this Lease, managers elect a leader of the part. */
+const LEASE = {
+  group: 'coordination.k8s.io',
+  resource: 'leases',
+  namespace: SYSTEM_NAMESPACE,
+  name: 'tidegate-apps',
+};
 
 /** More access reviews would not fit into the timeout of the webhook. */
 const MOST_ADDED = 100;
@@ -36,7 +46,12 @@ export const edgeApplicationStatusRule = (permissions: PermissionSources): Admis
   ],
   async evaluate({ object, oldObject, userInfo }): Promise<AdmissionResult> {
     if (userInfo.username === WRITER || userInfo.groups?.includes(ADMINISTRATORS)) return {};
-    const added = addedObjects(object as EdgeApplication | null, oldObject as EdgeApplication | null);
+    const [now, before] = [object, oldObject] as unknown as (EdgeApplication | null)[];
+    if (!isDeepStrictEqual(now?.status?.rollout, before?.status?.rollout)) {
+      const forbidden = await unlessUnreachable(userInfo, () => refusalOfRollout(userInfo, permissions));
+      if (forbidden !== undefined) return { forbidden };
+    }
+    const added = addedObjects(now ?? null, before ?? null);
     if (added.length > MOST_ADDED)
       return {
         forbidden: `status.manifestStatuses: a request can add at most ${MOST_ADDED} objects, this one adds ${added.length}: let the manager write the status`,
@@ -45,6 +60,15 @@ export const edgeApplicationStatusRule = (permissions: PermissionSources): Admis
     return forbidden === undefined ? {} : { forbidden };
   },
 });
+
+/** A manager with another account is known by the permission to lead: with it, a user could replace the manager anyway. */
+async function refusalOfRollout(user: UserInfo, { access }: PermissionSources): Promise<string | undefined> {
+  if (await access(user, { verb: 'update', ...LEASE })) return undefined;
+  return (
+    `status.rollout: ${authorOf(user)} cannot change the rollout in the status, because it decides which revision each site gets: ` +
+    'let the manager write the status, and change spec.rollout instead'
+  );
+}
 
 /**
  * The entries with which the manager would delete or change more than before. An entry without a UID counts too: with other facts
