@@ -233,17 +233,35 @@ describe('an application', () => {
 
   it('is rejected with an object whose authorization depends on its author', async () => {
     const inner = application('inner', configMap('i', 'b'));
-    expect(await refusal(write(as('maker'), application('x', inner)))).toContain(
-      `${MANIFEST}[0].kind: kind EdgeApplication is not allowed in an application`,
-    );
+    const openyurt = (version: string, kind: string): object => ({
+      apiVersion: `apps.openyurt.io/${version}`,
+      kind,
+      metadata: { name: 'inner', namespace: 'b' },
+    });
     const request = {
       apiVersion: 'certificates.k8s.io/v1',
       kind: 'CertificateSigningRequest',
       metadata: { name: 'c' },
     };
-    expect(await refusal(write(as('ruler'), application('x', request)))).toContain(
-      `${MANIFEST}[0].kind: kind CertificateSigningRequest is not allowed in an application`,
-    );
+    const nested = [
+      inner,
+      openyurt('v1beta1', 'YurtAppSet'),
+      openyurt('v1alpha1', 'YurtAppDaemon'),
+      openyurt('v1alpha1', 'YurtAppOverrider'),
+      request,
+    ];
+    const error = await write(admin, application('x', ...nested)).catch((error: unknown) => error);
+    expect(error).toMatchObject({
+      code: 422,
+      details: {
+        causes: nested.map((manifest, index) => ({
+          field: `${MANIFEST}[${index}].kind`,
+          message: expect.stringContaining(
+            `kind ${(manifest as KubeObject).kind} is not allowed in an application, because the manager would create`,
+          ),
+        })),
+      },
+    });
   });
 
   it('is rejected if it needs too many access reviews', async () => {

@@ -29,6 +29,7 @@ export { type PreviewedChange, preview } from './controller/preview.ts';
 export { recordedObjects } from './controller/recorded-objects.ts';
 export { listAt, mapAt, type Path, read, without, write } from './json.ts';
 export { applyJsonPatch, PatchError } from './overriders/json-patch.ts';
+export { dependsOnAuthor } from './render/author-kinds.ts';
 export { decodeManifests, type Manifest, manifestPath } from './render/decode.ts';
 export { render } from './render/render.ts';
 export type { RenderError, Rendered } from './render/result.ts';

@@ -5,8 +5,8 @@ import {
   parseApiVersion,
   UnknownKindError,
 } from '@tidegate/kube';
-import { EDGE_APPLICATIONS, type EdgeApplication } from '../../api/index.ts';
-import { decodeManifests, type Manifest, manifestPath } from '../../apps/index.ts';
+import type { EdgeApplication } from '../../api/index.ts';
+import { decodeManifests, dependsOnAuthor, type Manifest, manifestPath } from '../../apps/index.ts';
 import type { AccessRequest } from '../access.ts';
 
 /** Permissions that one manifest requires. */
@@ -69,8 +69,11 @@ export async function permissionsToPrune(
 ): Promise<RequiredPermission[] | string> {
   const manifests = [];
   for (const manifest of before?.spec?.workloadTemplate?.manifests ?? []) {
-    const resource = await resourceOf(kindOf(manifest as KubeObject)).catch(undefinedIfUnknown);
-    if (resource !== undefined && !dependsOnAuthor(resource)) manifests.push(manifest);
+    const kind = kindOf(manifest as KubeObject);
+    // The manager has created no such object.
+    if (dependsOnAuthor(kind)) continue;
+    const resource = await resourceOf(kind).catch(undefinedIfUnknown);
+    if (resource !== undefined) manifests.push(manifest);
   }
   if (!before || manifests.length === 0) return [];
   const old = { ...before, spec: { ...before.spec, workloadTemplate: { manifests } } };
@@ -97,8 +100,6 @@ async function resourcesOf(
     const resource = await resourceOf(gvk).catch(undefinedIfUnknown);
     if (resource === undefined)
       return `${path}: kind ${kind} of ${apiVersion} does not exist in the cluster, so the permissions of ${author} cannot be checked: install its CustomResourceDefinition first, or correct apiVersion and kind`;
-    if (dependsOnAuthor(resource))
-      return `${path}: kind ${kind} is not allowed in an application, because the object would be created by the manager and not by ${author}: create it separately`;
     resources.set(textOf(gvk), resource);
   }
   return resources;
@@ -128,11 +129,6 @@ function roleIn({ roleRef }: KubeObject): { resource: string; name?: string } {
   const resource = kind === 'ClusterRole' ? 'clusterroles' : 'roles';
   return typeof name === 'string' ? { resource, name } : { resource };
 }
-
-/** The authorization of such objects depends on the user that creates them, which would be the manager. */
-const dependsOnAuthor = ({ group, resource }: DiscoveredResource): boolean =>
-  group === 'certificates.k8s.io' ||
-  (group === EDGE_APPLICATIONS.group && resource === EDGE_APPLICATIONS.resource);
 
 function undefinedIfUnknown(error: unknown): undefined {
   if (!(error instanceof UnknownKindError)) throw error;

@@ -1,5 +1,6 @@
 import { isJsonMap, type KubeObject, MAX_JSON_DEPTH, measureJson, type ObjectMeta } from '@tidegate/kube';
 import { EDITIONS_ANNOTATION, type EdgeApplication } from '../../api/index.ts';
+import { dependsOnAuthor } from './author-kinds.ts';
 import type { RenderError } from './result.ts';
 import { kindOf, type ScopeOf } from './scopes.ts';
 
@@ -86,6 +87,11 @@ function checked(manifest: unknown): number | ManifestError {
     return { field: '.apiVersion', message: 'apiVersion is required, for example apps/v1' };
   if (typeof kind !== 'string' || kind === '')
     return { field: '.kind', message: 'kind is required, for example Deployment' };
+  if (dependsOnAuthor(kindOf({ apiVersion, kind })))
+    return {
+      field: '.kind',
+      message: `kind ${kind} is not allowed in an application, because the manager would create the object with its own permissions, and not with those of the author: create it separately`,
+    };
   if (Array.isArray(manifest.items) && kind.endsWith('List'))
     return { field: '.kind', message: 'lists are not supported: add each item as a manifest' };
   if (!isJsonMap(metadata) || typeof metadata.name !== 'string' || metadata.name === '')

@@ -277,3 +277,27 @@ describe('cases that other implementations got wrong', () => {
     expect(object).not.toHaveProperty('status');
   });
 });
+
+it.each([
+  ['apps.kubeedge.io/v1alpha1', 'EdgeApplication'],
+  ['apps.openyurt.io/v1beta1', 'YurtAppSet'],
+  ['apps.openyurt.io/v1alpha1', 'YurtAppSet'],
+  ['apps.openyurt.io/v1alpha1', 'YurtAppDaemon'],
+  ['apps.openyurt.io/v1alpha1', 'YurtAppOverrider'],
+  ['certificates.k8s.io/v1', 'CertificateSigningRequest'],
+  ['certificates.k8s.io/v1beta1', 'ClusterTrustBundle'],
+])(
+  'does not render a manifest of %s %s, which would have the permissions of the manager',
+  (apiVersion, kind) => {
+    const { objects, errors } = renderAll(
+      application([{ apiVersion, kind, metadata: { name: 'x' } }, configMap('m')]),
+    );
+    expect(objects.map(({ object }) => object.kind)).toEqual(['ConfigMap']);
+    expect(errors).toMatchObject([
+      {
+        path: 'spec.workloadTemplate.manifests[0].kind',
+        message: expect.stringContaining(`kind ${kind} is not allowed in an application`),
+      },
+    ]);
+  },
+);
