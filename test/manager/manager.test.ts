@@ -216,9 +216,19 @@ it('continues after it has lost a lease, and reports it in the log', async () =>
     (await client.get(LEASES, lease)).spec?.holderIdentity;
   const setHolder = (holderIdentity: string): Promise<KubeObject> =>
     client.patch(LEASES, lease, 'merge', { spec: { holderIdentity } });
+  const webhookUrl = async (): Promise<string> => {
+    const { webhooks } = (await client.get(CONFIGURATIONS, { name: 'tidegate' })) as KubeObject & {
+      webhooks: { clientConfig: { url: string } }[];
+    };
+    return `${webhooks[0]?.clientConfig.url}`;
+  };
   await eventually(async () => (await holder()) === 'loser');
+  const url = await webhookUrl();
   await setHolder('thief');
   await eventually(async () => log.lines.some((line) => line.includes('a lease is lost')));
+  // Admission does not depend on leases: it is ready, and answers.
+  expect(await (await fetch(`http://127.0.0.1:${manager.healthPort}/readyz`)).text()).toBe('ok');
+  await refusal(client.create(NODE_POOLS, pool('bad', { labels: { 'a b': 'c' } })));
   // Released, as when the other leader stops.
   await setHolder('');
   await eventually(async () => (await holder()) === 'loser');
@@ -227,6 +237,8 @@ it('continues after it has lost a lease, and reports it in the log', async () =>
     const { status } = await client.get(NODE_POOLS, { name: 'after' });
     return getCondition(status?.conditions, 'Ready') !== undefined;
   });
+  // The webhook has a free port, so another server would have another one.
+  expect(await webhookUrl()).toBe(url);
   await manager.stop();
   await own.close();
   await client.delete(NODE_POOLS, { name: 'after' });

@@ -1,27 +1,12 @@
 import { setMaxListeners } from 'node:events';
-import {
-  type Clock,
-  childController,
-  EventRecorder,
-  Informers,
-  type KubeObject,
-  LeaderElector,
-  LeadershipLostError,
-  type Logger,
-  orAborted,
-  systemClock,
-} from '@tidegate/kube';
+import { childController, LeadershipLostError, type Logger, systemClock } from '@tidegate/kube';
 import { HealthServer } from '@tidegate/serving';
-import { EDGE_APPLICATION_NAMESPACE_LABEL, INGRESS_FIELD_MANAGER } from '../api/index.ts';
-import { approvalController } from '../approval/index.ts';
-import { applicationController, followTargetLabels } from '../apps/index.ts';
-import { runIngressControllers, servedDisruptionBudgets } from '../ingress/index.ts';
-import { followMembership, type PoolsContext, poolControllers } from '../pools/index.ts';
-import { yurtAppControllers } from '../yurtapps/index.ts';
-import { yurtIngressControllers } from '../yurtingress/index.ts';
+import { followTargetLabels } from '../apps/index.ts';
 import { serveAdmission } from './admission.ts';
+import { withCaches } from './caches.ts';
+import { lead } from './controllers.ts';
 import { ensureNamespaces, installDefinitions } from './install.ts';
-import { MANAGER, LEASES as PART_LEASES, PARTS, type Part } from './names.ts';
+import { isLed, PARTS } from './names.ts';
 import type { ManagerOptions } from './options.ts';
 import { untilAccepted } from './until-accepted.ts';
 import { Waiting } from './waiting.ts';
@@ -29,11 +14,17 @@ import { Waiting } from './waiting.ts';
 /** Runs until the signal is aborted and all parts have stopped. Rejects on a fatal error; the caller should restart it. */
 export async function runManager(options: ManagerOptions): Promise<void> {
   const { client, clock = systemClock, signal, metrics, log } = options;
-  const health: Health = { reasons: ['the manager is starting'] };
   const waiting = new Waiting(client.config.server, { clock, log });
+  /** Why the manager is not ready. Empty if it is. */
+  let missing = new Set(['the manager is starting']);
+  // Not ready as soon as it stops, so that the Service sends no more requests to this manager.
+  const reasons = (): string[] => {
+    if (signal.aborted) return ['the manager is shutting down'];
+    return missing.size === 0 ? [] : [...missing, ...waiting.reasons()];
+  };
   const server = await HealthServer.listen({
     ...options.health,
-    reasons: () => (health.reasons.length === 0 ? [] : [...health.reasons, ...waiting.reasons()]),
+    reasons,
     metrics: () => metrics.scrape(),
     log,
   });
@@ -49,12 +40,18 @@ export async function runManager(options: ManagerOptions): Promise<void> {
     await ask('create the namespaces of the manager', () => ensureNamespaces(client, signal));
     if (options.installDefinitions)
       await ask('install the CRDs', () => installDefinitions(client, clock, signal));
-    let isFirst = true;
-    const onReady = (): void => {
-      if (isFirst) options.onReady?.({ healthPort: server.port });
-      isFirst = false;
-    };
-    await untilNoLeaseIsLost(() => work({ ...options, clock }, health, waiting, onReady), log);
+    const groups = groupsOf({ ...options, clock }, waiting);
+    missing = new Set(groups.map((group) => group.missing));
+    await untilOneEnds(
+      signal,
+      groups.map((group) => (stop) => {
+        const onReady = (): void => {
+          if (missing.delete(group.missing) && missing.size === 0)
+            options.onReady?.({ healthPort: server.port });
+        };
+        return group.run(onReady, stop);
+      }),
+    );
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -62,9 +59,51 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   }
 }
 
+/** Parts that start and stop together. */
+interface Group {
+  /** Why the manager is not ready before this group is. */
+  readonly missing: string;
+  run(onReady: () => void, signal: AbortSignal): Promise<void>;
+}
+
 /**
- * Runs the manager, and runs it again if it has lost a lease, for example because the API server was busy for ten seconds. That
- * is safe: the elector reports it when all controllers have stopped, and they start with new caches when the lease is acquired.
+ * Admission, and the controllers. They share no caches: controllers that have lost their lease start again with new ones, and
+ * admission must not stop for that, because API servers skip rules that do not answer.
+ */
+function groupsOf(options: Parameters<typeof withCaches>[0], waiting: Waiting): Group[] {
+  const { clock, log, parts = PARTS } = options;
+  const led = parts.filter(isLed);
+  const admission: Group = {
+    missing: 'the admission webhook is not ready yet',
+    run: (onReady, signal) =>
+      withCaches(options, waiting, signal, ({ membership, informers }) => {
+        const targets = followTargetLabels(informers);
+        const serve = () => serveAdmission(options, { membership, informers, targets }, onReady, signal);
+        return untilAccepted('configure the admission webhook', serve, { clock, log, signal });
+      }),
+  };
+  const controllers: Group = {
+    missing: 'the controllers have not listed nodes and pools yet',
+    run: (onReady, signal) =>
+      untilNoLeaseIsLost(
+        () =>
+          withCaches(options, waiting, signal, (context) => {
+            onReady();
+            return untilOneEnds(
+              signal,
+              led.map((part) => (stop) => lead(part, options, context, stop)),
+            );
+          }),
+        log,
+      ),
+  };
+  return [...(parts.includes('admission') ? [admission] : []), ...(led.length > 0 ? [controllers] : [])];
+}
+
+/**
+ * Runs the controllers, and runs them again if one has lost its lease, for example because the API server was busy for ten seconds.
+ * That is safe: the elector reports it when all controllers have stopped, and they start with new caches when the lease is
+ * acquired.
  */
 async function untilNoLeaseIsLost(run: () => Promise<void>, log: Logger): Promise<void> {
   for (;;) {
@@ -77,121 +116,7 @@ async function untilNoLeaseIsLost(run: () => Promise<void>, log: Logger): Promis
   }
 }
 
-/** Why the manager is not ready. Empty if it is. */
-interface Health {
-  reasons: readonly string[];
-}
-
-/** Stops the informers last, because the other parts read their caches until they end. */
-async function work(
-  options: ManagerOptions & { clock: Clock },
-  health: Health,
-  waiting: Waiting,
-  onReady: () => void,
-): Promise<void> {
-  const { client, clock, signal, log, metrics } = options;
-  const informers = new Informers(client, { transform: withoutManagedFields, clock, log });
-  const { membership, synced } = followMembership(informers);
-  const recorder = new EventRecorder(client, { component: MANAGER, instance: options.identity, clock, log });
-  const caches = new AbortController();
-  setMaxListeners(0, caches.signal);
-  const following = informers.run(caches.signal);
-  try {
-    const trouble = (): unknown => informers.unsynced().find((each) => each.trouble !== undefined)?.trouble;
-    await waiting.during('list nodes and pools', orAborted(synced, signal), trouble);
-    const context = { client, informers, membership, recorder, metrics, log, clock };
-    const isReady = (): void => {
-      health.reasons = [];
-      onReady();
-    };
-    // Report not ready first, so that the Service sends no more requests to this manager.
-    const onAbort = (): void => {
-      health.reasons = ['the manager is shutting down'];
-    };
-    signal.addEventListener('abort', onAbort, { signal: caches.signal });
-    const { parts = PARTS } = options;
-    if (parts.includes('admission')) health.reasons = ['the admission webhook is not ready yet'];
-    else isReady();
-    await untilOneEnds(
-      signal,
-      parts.map((part) => (stop) => {
-        if (part !== 'admission') return lead(part, options, context, stop);
-        const targets = followTargetLabels(informers);
-        const serve = () => serveAdmission(options, { membership, informers, targets }, isReady, stop);
-        return untilAccepted('configure the admission webhook', serve, { clock, log, signal: stop });
-      }),
-    );
-  } finally {
-    caches.abort();
-    await following;
-    await recorder.close();
-  }
-}
-
-/** Runs the controllers of one part while this manager is its leader. */
-async function lead(
-  part: Exclude<Part, 'admission'>,
-  options: ManagerOptions,
-  context: PoolsContext,
-  signal: AbortSignal,
-): Promise<void> {
-  const runControllers = async (leading: AbortSignal): Promise<void> => {
-    // Every controller adds a listener, which would exceed the default limit.
-    setMaxListeners(0, leading);
-    await CONTROLLERS[part](options, context, leading);
-  };
-  if (!options.leaderElection) return runControllers(signal);
-  const { client, clock, identity, metrics, log } = options;
-  const election = { ...PART_LEASES[part], identity, clock, metrics, log };
-  await new LeaderElector(client, election).run(signal, runControllers);
-}
-
-type RunControllers = (
-  options: ManagerOptions,
-  context: PoolsContext,
-  signal: AbortSignal,
-) => Promise<unknown>;
-
-/**
- * The controllers of each part. They are created when this manager becomes the leader and not earlier: a manager that is
- * not the leader does not need a cache of all pods.
- */
-const CONTROLLERS: Readonly<Record<Exclude<Part, 'admission'>, RunControllers>> = {
-  pools: ({ hubAddresses, nodeAddresses = '' }, context, signal) =>
-    Promise.all(
-      [...poolControllers(context), approvalController({ ...context, hubAddresses, nodeAddresses })].map(
-        (controller) => controller.run(signal),
-      ),
-    ),
-  apps: (_, context, signal) =>
-    Promise.all(
-      [applicationController(context), ...yurtAppControllers(context)].map((controller) =>
-        controller.run(signal),
-      ),
-    ),
-  routers: async ({ routerImage, routerPolicy, routerPorts, provisioners }, context, signal) => {
-    const { client, clock, log } = context;
-    const disruptionBudgets = await untilAccepted(
-      'report its API versions',
-      () => servedDisruptionBudgets(client),
-      { clock, log, signal },
-    );
-    const all = {
-      ...context,
-      routerImage,
-      routerPolicy,
-      routerPorts,
-      disruptionBudgets,
-      ...(provisioners && { provisioners }),
-    };
-    return Promise.all([
-      ...yurtIngressControllers(all).map((controller) => controller.run(signal)),
-      runIngressControllers(all, signal),
-    ]);
-  },
-};
-
-/** Runs the parts until the signal is aborted. If one of them ends earlier, the others are stopped too. */
+/** Runs the parts until the signal is aborted. If one of them ends earlier, the others are stopped too. The first error counts. */
 async function untilOneEnds(
   signal: AbortSignal,
   parts: readonly ((signal: AbortSignal) => Promise<void>)[],
@@ -199,25 +124,15 @@ async function untilOneEnds(
   const { controller, release } = childController(signal);
   // Every controller adds a listener, which would exceed the default limit.
   setMaxListeners(0, controller.signal);
-  const running = parts.map((part) => part(controller.signal).finally(() => controller.abort()));
-  const outcomes = await Promise.allSettled(running);
+  const errors: unknown[] = [];
+  await Promise.all(
+    parts.map((part) =>
+      part(controller.signal)
+        .catch((error: unknown) => errors.push(error))
+        .finally(() => controller.abort()),
+    ),
+  );
   release();
-  const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
-  // After a lost lease, the manager goes on. Any other error is fatal, so it counts first.
-  const fatal = reasons.find((reason) => !(reason instanceof LeadershipLostError));
-  if (reasons.length > 0) throw fatal ?? reasons[0];
+  // The others fail because they are stopped.
+  if (errors.length > 0) throw errors[0];
 }
-
-/**
- * Removes managed fields from cached objects to save memory: they are often half of an object. Objects of applications
- * keep them, because they show that Tidegate created the object. Ingresses keep the entries of Tidegate, which show
- * whether it wrote the address in the status.
- */
-function withoutManagedFields(object: KubeObject): KubeObject {
-  const { managedFields = [], ...metadata } = object.metadata;
-  if (metadata.labels?.[EDGE_APPLICATION_NAMESPACE_LABEL] !== undefined) return object;
-  const ours = object.kind === 'Ingress' ? managedFields.filter(isOfIngress) : [];
-  return { ...object, metadata: ours.length === 0 ? metadata : { ...metadata, managedFields: ours } };
-}
-
-const isOfIngress = ({ manager }: { manager?: string }): boolean => manager === INGRESS_FIELD_MANAGER;

@@ -7,9 +7,12 @@ import { ROUTER_NAMESPACE, SYSTEM_NAMESPACE } from '../api/index.ts';
  */
 export const PARTS = ['admission', 'pools', 'routers', 'apps'] as const;
 export type Part = (typeof PARTS)[number];
+/** A part of which only one manager runs the controllers at a time. */
+export type LedPart = Exclude<Part, 'admission'>;
+export const isLed = (part: Part): part is LedPart => part !== 'admission';
 
 /** Objects of the manager. The Roles in deploy/base grant access to exactly these. */
-export const LEASES: Readonly<Record<Exclude<Part, 'admission'>, { namespace: string; name: string }>> = {
+export const LEASES: Readonly<Record<LedPart, { namespace: string; name: string }>> = {
   pools: { namespace: SYSTEM_NAMESPACE, name: 'tidegate-pools' },
   routers: { namespace: SYSTEM_NAMESPACE, name: 'tidegate-routers' },
   apps: { namespace: SYSTEM_NAMESPACE, name: 'tidegate-apps' },

@@ -54,3 +54,19 @@ it.each([
   expect(log.lines).toEqual([expect.stringContaining(sentence)]);
   expect(clock.pending).toBe(0);
 });
+
+it('reports once what two tasks wait for', async () => {
+  const ends: (() => void)[] = [];
+  const tasks = [1, 2].map(() =>
+    waiting.during('list pools', new Promise<void>((resolve) => ends.push(resolve)), () => undefined),
+  );
+  expect(waiting.reasons()).toHaveLength(1);
+  await clock.advance(5_000);
+  expect(log.lines).toHaveLength(1);
+  ends[0]?.();
+  await tasks[0];
+  expect(waiting.reasons()).toHaveLength(1);
+  ends[1]?.();
+  await tasks[1];
+  expect(waiting.reasons()).toEqual([]);
+});

@@ -13,14 +13,17 @@ const LOOK_MS = 3_000;
 const REPEAT_MS = 60_000;
 
 /**
- * What a manager that starts is waiting for. It is logged after a few seconds, when the reason changes and once a minute, and
+ * What a manager that starts is waiting for. It is logged after a few seconds, for each new reason and once a minute, and
  * is part of the answer of `/readyz`: a manager without its API server must not look like one that hangs.
  */
 export class Waiting {
   readonly #server: string;
   readonly #clock: Clock;
   readonly #log: Logger;
-  #reason: (() => string) | undefined;
+  /** One for each task that runs. */
+  readonly #reasons = new Set<() => string>();
+  /** When each sentence was logged. Several tasks may wait for the same reason. */
+  readonly #loggedAt = new Map<string, number>();
 
   /** `server` is the URL of the API server. */
   constructor(server: string, { clock, log }: { clock: Clock; log: Logger }) {
@@ -31,29 +34,31 @@ export class Waiting {
 
   /** Sentences for `/readyz`. */
   reasons(): string[] {
-    return this.#reason === undefined ? [] : [this.#reason()];
+    return [...new Set([...this.#reasons].map((reason) => reason()))];
   }
 
   /** Reports until the task has ended. `trouble` returns the last error, if there was one. */
   async during<T>(what: string, task: Promise<T>, trouble: () => unknown): Promise<T> {
-    this.#reason = () => sentenceFor(this.#server, what, trouble());
-    const stop = this.#report(this.#reason);
+    const reason = (): string => sentenceFor(this.#server, what, trouble());
+    this.#reasons.add(reason);
+    const stop = this.#report(reason);
     try {
       return await task;
     } finally {
       stop();
-      this.#reason = undefined;
+      this.#reasons.delete(reason);
+      if (this.#reasons.size === 0) this.#loggedAt.clear();
     }
   }
 
   #report(reason: () => string): () => void {
-    let last: { sentence: string; at: number } | undefined;
     let cancel = (): void => {};
     const look = (): void => {
       const [sentence, at] = [reason(), this.#clock.monotonic()];
-      if (sentence !== last?.sentence || at - last.at >= REPEAT_MS) {
+      const before = this.#loggedAt.get(sentence);
+      if (before === undefined || at - before >= REPEAT_MS) {
         this.#log.warn({}, `${sentence}; retrying`);
-        last = { sentence, at };
+        this.#loggedAt.set(sentence, at);
       }
       cancel = this.#clock.after(LOOK_MS, look);
     };
