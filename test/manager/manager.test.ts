@@ -3,6 +3,8 @@ import { X509Certificate } from 'node:crypto';
 import {
   ApiStatusError,
   getCondition,
+  INGRESS_CLASSES,
+  INGRESSES,
   isNotFound,
   KubeClient,
   type KubeObject,
@@ -155,6 +157,42 @@ describe('admission', () => {
     expect(error.message).toContain(
       'spec.workloadTemplate.manifests[0].metadata.name: a name is required; generateName is not supported',
     );
+  });
+
+  it('reviews annotations of an Ingress that come with its status', async () => {
+    await client.create(INGRESS_CLASSES, {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'IngressClass',
+      metadata: { name: 'edge' },
+      spec: { controller: 'tidegate.io/embedded' },
+    });
+    const backend = { service: { name: 'web', port: { number: 80 } } };
+    await client.create(INGRESSES, {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'Ingress',
+      metadata: { name: 'web', namespace: 'default' },
+      spec: { ingressClassName: 'edge', defaultBackend: backend },
+    });
+    const target = { name: 'web', namespace: 'default', subresource: 'status' };
+    const annotations = { 'nginx.ingress.kubernetes.io/enable-modsecurity': 'true' };
+    // The conditions of the webhook follow the classes.
+    await eventually(async () => {
+      const change = client.patch(
+        INGRESSES,
+        target,
+        'merge',
+        { metadata: { annotations } },
+        { dryRun: true },
+      );
+      return change.then(
+        () => false,
+        ({ message }: Error) => message.includes('nginx.ingress.kubernetes.io/enable-modsecurity'),
+      );
+    });
+    const status = { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } };
+    await client.patch(INGRESSES, target, 'merge', { status });
+    await client.delete(INGRESSES, { name: 'web', namespace: 'default' });
+    await client.delete(INGRESS_CLASSES, { name: 'edge' });
   });
 
   it('is registered again after its configuration was deleted and the manager restarted', async () => {

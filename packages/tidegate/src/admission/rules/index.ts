@@ -26,6 +26,7 @@ import { edgeApplicationStatusRule } from './edge-application-status.ts';
 import { hostClaimRule } from './host-claim.ts';
 import { type IngressSources, ingressRule } from './ingress.ts';
 import { ingressClassParametersRule, ingressClassRule } from './ingress-class-parameters.ts';
+import { ingressStatusRule } from './ingress-status.ts';
 import { l7RouterRule } from './l7-router.ts';
 import { nodeGroupRule } from './node-group.ts';
 import { type NodeIdentitySources, nodeIdentityRules } from './node-identity.ts';
@@ -73,5 +74,6 @@ export const admissionRules = (sources: RuleSources): AdmissionRule[] => {
     hostClaimRule(),
     defaultIngressClassRule(ingresses.classes),
     ingressRule(ingresses, now),
+    ingressStatusRule(ingresses, now),
   ].map(withSchemaRules);
 };
