@@ -36,7 +36,11 @@ export class ClientAuthority {
     this.certificate = certificate;
   }
 
-  static async create(name: string, parent?: ClientAuthority): Promise<ClientAuthority> {
+  static async create(
+    name: string,
+    parent?: ClientAuthority,
+    { days = 2 }: { days?: number } = {},
+  ): Promise<ClientAuthority> {
     const directory = mkdtempSync(join(tmpdir(), 'tidegate-authority-'));
     writeFileSync(join(directory, 'extensions'), EXTENSIONS);
     writeFileSync(join(directory, 'index.txt'), '');
@@ -47,7 +51,7 @@ export class ClientAuthority {
       parent === undefined
         ? ['-signkey', 'ca.key']
         : ['-CA', join(parent.#directory, 'ca.pem'), '-CAkey', join(parent.#directory, 'ca.key')];
-    await maker.#sign('ca', 'ca', by);
+    await maker.#sign('ca', 'ca', by, days);
     return new ClientAuthority(directory, maker.#read('ca.pem'));
   }
 

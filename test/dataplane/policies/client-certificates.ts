@@ -211,6 +211,24 @@ export function clientCertificates(make: MakeDriver): void {
       expect(await answerTo('zero.io/', chained)).toBe(400);
     });
 
+    test('a certificate that imitates an authority does not shorten the chain', async () => {
+      await it.serve({ 'short.io/': 'web:80' }, { 'auth-tls-secret': 'ca', 'auth-tls-verify-depth': '0' });
+      // OpenSSL ignores it, because it has expired. It seems to have issued the certificate, and itself.
+      const imitation = await ClientAuthority.create('between', undefined, { days: -1 });
+      const cert = carl.cert + imitation.certificate + between.certificate;
+      imitation.end();
+      expect(await answerTo('short.io/', { ...carl, cert })).toBe(400);
+    });
+
+    test('a certificate without a subject harms no other client', async () => {
+      const nameless = await authority.issue('/');
+      const { echo } = await it.world.askSecurely('on.io/a', as(nameless));
+      expect(echo.headers['ssl-client-subject-dn']).toBe(undefined);
+      const unknown = await foreign.issue('/');
+      expect(await answerTo('on.io/a', unknown)).toBe(400);
+      expect(await answerTo('on.io/a', ann)).toBe('web');
+    });
+
     test('clients without a valid certificate are redirected to the error page', async () => {
       const page = 'https://help.io/certificates?from=$host';
       await it.serve({ 'page.io/': 'web:80' }, { 'auth-tls-secret': 'ca', 'auth-tls-error-page': page });

@@ -45,7 +45,8 @@ function shownBy(socket: TLSSocket, authorities: Authorities): ShownCertificate 
   const error = socket.authorized ? undefined : String(socket.authorizationError ?? 'UNSPECIFIED');
   return {
     ...(error !== undefined && { error }),
-    between: betweenOf(shown, sentWith(shown), authorities),
+    // If there is an error, nothing depends on it, and a client cannot make the router compare what it has invented.
+    between: error === undefined ? betweenOf(shown, sentWith(shown), authorities) : Number.POSITIVE_INFINITY,
     subject: nameOf(shown.subject),
     issuer: nameOf(shown.issuer),
     pem: shown.toString(),
@@ -74,27 +75,43 @@ function trustedOf(authorities: Authorities): readonly X509Certificate[] {
 
 /**
  * The number of authorities between a valid certificate and the root, which has issued itself. Node.js cannot limit it. As in
- * OpenSSL, trusted certificates are used before those of the client.
+ * OpenSSL, trusted certificates are used before those of the client. A client can send certificates with the names of others, so
+ * signatures count, and only a trusted root ends the chain.
  */
 function betweenOf(
   leaf: X509Certificate,
   sent: readonly X509Certificate[],
   authorities: Authorities,
 ): number {
-  const candidates = [...trustedOf(authorities), ...sent];
+  const roots = trustedOf(authorities);
+  const candidates = [...roots, ...sent];
   let at = leaf;
   for (let count = 0; count <= candidates.length; count++) {
-    const issuer = candidates.find((each) => at.checkIssued(each));
+    const issuer = candidates.find((each) => hasIssued(each, at));
     if (issuer === undefined) break;
-    if (issuer.checkIssued(issuer)) return count;
+    if (roots.includes(issuer) && issuer.checkIssued(issuer)) return count;
     at = issuer;
   }
   return Number.POSITIVE_INFINITY;
 }
 
-/** A name in the format of RFC 2253, which nginx uses. Node.js has a line for each part, in the opposite order. */
-const nameOf = (lines: string): string =>
-  lines
+/** `checkIssued` compares names and the IDs of keys only. */
+function hasIssued(issuer: X509Certificate, certificate: X509Certificate): boolean {
+  if (!certificate.checkIssued(issuer)) return false;
+  try {
+    return certificate.verify(issuer.publicKey);
+  } catch {
+    // OpenSSL does not know the type of the key, so the certificate is not a part of a valid chain.
+    return false;
+  }
+}
+
+/**
+ * A name in the format of RFC 2253, which nginx uses. Node.js has a line for each part, in the opposite order. It has none for
+ * an empty name, or one that it cannot read, which its types do not show.
+ */
+const nameOf = (lines: string | undefined): string =>
+  (lines ?? '')
     .split('\n')
     .reverse()
     .map((line) => line.replaceAll(' + ', '+'))
