@@ -1,8 +1,8 @@
 import { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { readClientHello } from './client-hello.ts';
+import { expect, test, vi } from 'vitest';
+import { ClientHelloReader } from './client-hello.ts';
 
 /** The first bytes that a TLS client sends. */
 function helloOf(servername?: string): Promise<Buffer> {
@@ -10,6 +10,19 @@ function helloOf(servername?: string): Promise<Buffer> {
     const wire = new Duplex({ read() {}, write: (chunk: Buffer) => resolve(chunk) });
     connect({ socket: wire, ...(servername && { servername }) }).on('error', () => {});
   });
+}
+
+const read = (bytes: Buffer) => new ClientHelloReader().push(bytes);
+const readClientHello = (bytes: Buffer): string => read(bytes).kind;
+
+/** The content of a record in records of this size. */
+function inRecords(record: Buffer, size: number): Buffer {
+  const parts: Buffer[] = [];
+  for (let at = 5; at < record.length; at += size) {
+    const part = record.subarray(at, at + size);
+    parts.push(Buffer.from([22, 3, 1, part.length >> 8, part.length & 255]), part);
+  }
+  return Buffer.concat(parts);
 }
 
 test('finds out whether the client asks for a server name', async () => {
@@ -29,6 +42,50 @@ test('waits until the hello is complete, also if it is split into records', asyn
   const split = Buffer.concat(records);
   expect(readClientHello(split)).toBe('named');
   expect(readClientHello(split.subarray(0, -1))).toBe('incomplete');
+});
+
+test('reads the name from chunks and records of any size', async () => {
+  const hello = await helloOf('a.example.com');
+  for (const size of [1, 2, 3, 7, 100]) {
+    const split = inRecords(hello, size);
+    expect(read(split)).toEqual({ kind: 'named', name: 'a.example.com' });
+    for (const chunk of [1, 4, 5, 6]) {
+      const reader = new ClientHelloReader();
+      let result: ReturnType<typeof read> = { kind: 'incomplete' };
+      let at = 0;
+      for (; result.kind === 'incomplete' && at < split.length; at += chunk)
+        result = reader.push(split.subarray(at, at + chunk));
+      expect(result).toEqual({ kind: 'named', name: 'a.example.com' });
+      expect(at).toBeGreaterThanOrEqual(split.length);
+    }
+  }
+});
+
+test('reads each byte once, however small the chunks and records are', () => {
+  const concat = Buffer.concat.bind(Buffer);
+  let copied = 0;
+  const spy = vi.spyOn(Buffer, 'concat').mockImplementation((list, length) => {
+    copied += list.reduce((sum, { length: bytes }) => sum + bytes, 0);
+    return concat(list, length);
+  });
+  const hello = Buffer.alloc(40_000);
+  hello.set([22, 3, 1, 0, 0, 1, 0, 0xff, 0xff]);
+  const split = inRecords(hello, 1).subarray(0, 60_000);
+  const reader = new ClientHelloReader();
+  const kinds = new Set<string>();
+  for (let at = 0; at < split.length; at++) kinds.add(reader.push(split.subarray(at, at + 1)).kind);
+  spy.mockRestore();
+  expect([...kinds]).toEqual(['incomplete']);
+  expect(copied).toBeLessThan(10 * split.length);
+});
+
+test('gives up after 64 KB', () => {
+  const reader = new ClientHelloReader();
+  const empty = Buffer.from([22, 3, 1, 0, 0]);
+  const kinds = new Set<string>();
+  for (let bytes = 0; bytes < 65_000; bytes += empty.length) kinds.add(reader.push(empty).kind);
+  expect([...kinds]).toEqual(['incomplete']);
+  expect(reader.push(Buffer.concat(Array.from({ length: 200 }, () => empty))).kind).toBe('unnamed');
 });
 
 test('never throws', async () => {

@@ -5,7 +5,7 @@ import { createSecureContext, createServer, type SecureContext, type Server, typ
 import type { KeyPair } from '@tidegate/kube/certificates';
 import { CLIENT_HEADERS_MS } from '../limits.ts';
 import { noteClient, type TlsClient } from './client-certificates.ts';
-import { readClientHello, serverNameOf } from './client-hello.ts';
+import { ClientHelloReader } from './client-hello.ts';
 
 /**
  * Gives each TLS client exactly one certificate. Node.js adds the certificate that SNICallback returns to the one of the
@@ -103,7 +103,8 @@ const contextOf = ({ certificate, key }: KeyPair): SecureContext =>
 
 /** Calls `done` when the first message of the client is complete. Its bytes are still in the socket then. */
 function waitForHello(socket: Socket, done: (isNamed: boolean, name: string | undefined) => void): void {
-  let received: Buffer = Buffer.alloc(0);
+  const reader = new ClientHelloReader();
+  const received: Buffer[] = [];
   const limit = setTimeout(() => socket.destroy(), CLIENT_HEADERS_MS);
   const forget = (): void => {
     clearTimeout(limit);
@@ -114,12 +115,12 @@ function waitForHello(socket: Socket, done: (isNamed: boolean, name: string | un
   const read = (): void => {
     const chunk = socket.read() as Buffer | null;
     if (chunk === null) return;
-    received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-    const hello = readClientHello(received);
-    if (hello === 'incomplete') return;
+    received.push(chunk);
+    const hello = reader.push(chunk);
+    if (hello.kind === 'incomplete') return;
     forget();
-    socket.unshift(received);
-    done(hello === 'named', hello === 'named' ? serverNameOf(received) : undefined);
+    socket.unshift(Buffer.concat(received));
+    done(hello.kind === 'named', hello.kind === 'named' ? hello.name : undefined);
   };
   socket.on('readable', read);
   socket.on('close', forget);
