@@ -2,8 +2,10 @@ import type { ClientHttp2Session } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compilePattern } from '../../../packages/tidegate/src/ingress/regex/index.ts';
 import { CLOSED_PORTS } from '../../support/ports.ts';
+import type { Backend } from '../support/backend.ts';
 import { askHttp2, http2Session } from '../support/client.ts';
 import { GrpcBackend, grpcFrame } from '../support/grpc-backend.ts';
+import { askInFrames } from '../support/http2-frames.ts';
 import { host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
@@ -12,11 +14,12 @@ export function http2(make: MakeDriver): void {
   describe('http2', () => {
     let world: World;
     let session: ClientHttp2Session;
+    let one: Backend;
     const grpc = new GrpcBackend();
 
     beforeAll(async () => {
       world = await World.start(make);
-      const one = await world.backend('one');
+      one = await world.backend('one');
       await grpc.start();
       await world.change({
         hosts: [
@@ -45,6 +48,23 @@ export function http2(make: MakeDriver): void {
       session.destroy();
       await world.stop();
       await grpc.stop();
+    });
+
+    test.each([
+      ['upgrade', 'websocket'],
+      ['connection', 'upgrade'],
+      ['connection', 'x-forwarded-for'],
+      ['keep-alive', 'timeout=5'],
+      ['proxy-connection', 'keep-alive'],
+      ['transfer-encoding', 'chunked'],
+    ])('refuses a request with %s: %s, which belongs to HTTP/1', async (name, value) => {
+      const before = one.requests;
+      for (const body of ['', 'GET /other HTTP/1.1\r\nHost: one.io\r\n\r\n']) {
+        const answer = await askInFrames(world.ports.https, 'one.io', [[name, value]], body);
+        expect(answer === 'reset' || answer.includes('bad request')).toBe(true);
+      }
+      expect(one.requests).toBe(before);
+      expect(await askInFrames(world.ports.https, 'one.io', [['x-own', 'x']])).toContain('"backend":"one"');
     });
 
     test('rewrites the path of gRPC requests', async () => {

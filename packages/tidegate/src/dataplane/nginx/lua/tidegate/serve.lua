@@ -82,7 +82,12 @@ local function status_of_head(secure)
   if not secure or var.http2 == "" then
     return check_head()
   end
-  return not clear_proxy_headers() and 431
+  local count, is_of_connection = clear_proxy_headers()
+  if not count then
+    return 431
+  end
+  -- Otherwise nginx would ask the endpoint to switch protocols, and write its bytes between the frames for the client.
+  return is_of_connection and 400
 end
 
 -- grpc_pass has no path of its own, so the path of the request is changed. nginx encodes it again.
