@@ -63,6 +63,38 @@ export function externalAuthentication(make: MakeDriver): void {
       reply = byToken;
     });
 
+    test('servers that lead back to the router do not cause requests without end', async () => {
+      for (const name of ['left.io', 'right.io', 'second.io']) it.cluster.names.set(name, '127.0.0.1');
+      const own = (host: string): Record<string, string> => ({
+        'auth-url': `http://${host}:${it.world.ports.http}/`,
+      });
+      await it.serve({ 'left.io/': 'web:80' }, own('right.io'));
+      await it.serve({ 'right.io/': 'web:80' }, own('left.io'));
+      expect(await it.world.respondingBackend('left.io/')).toBe(500);
+      // One after the other is not a loop.
+      await it.serve({ 'first.io/': 'web:80' }, own('second.io'));
+      await it.serve({ 'second.io/': 'web:80' }, { 'auth-url': urlOf() });
+      expect(await it.world.respondingBackend('first.io/', GOOD)).toBe('web');
+      expect(await it.world.respondingBackend('first.io/')).toBe(401);
+    });
+
+    test.each([
+      ['', {}],
+      ['kept', { 'auth-keepalive': '2', 'proxy-read-timeout': '1' }],
+    ])(
+      'an answer without an end occupies no connection %s',
+      async (_, annotations: Record<string, string>) => {
+        const host = await protect(annotations);
+        let closed = 0;
+        reply = (request, response) => {
+          request.socket.once('close', () => closed++);
+          response.writeHead(200).write('more follows');
+        };
+        expect(await it.world.respondingBackend(`${host}/`)).toBe('web');
+        await expect.poll(() => closed).toBe(1);
+      },
+    );
+
     test('lets clients pass with 2xx, and answers with its 401 and 403', async () => {
       const host = await protect();
       expect(await it.world.respondingBackend(`${host}/`, GOOD)).toBe('web');

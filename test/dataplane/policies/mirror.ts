@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { TestAuthority } from '../../../packages/tidegate/src/ingress/testing/certificates.ts';
+import { service } from '../../../packages/tidegate/src/ingress/testing/objects.ts';
 import { CLOSED_PORTS } from '../../support/ports.ts';
 import type { Backend } from '../support/backend.ts';
 import { askHttp2, http2Session } from '../support/client.ts';
@@ -54,6 +55,27 @@ export function mirrors(make: MakeDriver): void {
     afterAll(() => it.stop());
     beforeEach(() => {
       copies = [];
+    });
+
+    test('a server that leads back to the router does not cause copies without end', async () => {
+      let requests = 0;
+      const counted = await it.backend('counted', {
+        handle: (_, response) => {
+          requests++;
+          response.end();
+        },
+      });
+      it.cluster.put('Service', service('counted'));
+      it.endpoint('counted', counted);
+      it.cluster.names.set('back.io', '127.0.0.1');
+      const target = `http://back.io:${it.world.ports.http}$request_uri`;
+      await it.serve({ 'back.io/': 'counted:80' }, { 'mirror-target': target });
+      await it.world.ask('back.io/');
+      await expect.poll(() => requests).toBe(4);
+      const host = await mirror();
+      await it.world.ask(`${host}/`);
+      await copied(1);
+      expect(requests).toBe(4);
     });
 
     test('have method, path, headers and body of the request', async () => {

@@ -26,6 +26,7 @@ export const ANSWER_TEXTS: Readonly<Record<number, string>> = {
   503: 'service unavailable',
   504: 'gateway timeout',
   505: 'HTTP version not supported',
+  508: 'loop detected',
 };
 
 /** The value of the `Server` header, in these responses and in those of endpoints. */

@@ -99,7 +99,7 @@ function ask(question: Question, kept: KeptConnections | undefined): Promise<Ser
     });
     call.once('response', (response) => {
       clearTimeout(timer);
-      finish(response, kept);
+      finish(response, kept, question.readTimeoutMs);
       resolve({ status: response.statusCode ?? 0, headers: toFlat(response.rawHeaders) });
     });
     call.once('error', (error) => {
@@ -111,16 +111,25 @@ function ask(question: Question, kept: KeptConnections | undefined): Promise<Ser
   });
 }
 
-/** Reads the body, so that the connection can be used again. */
-function finish(response: IncomingMessage, kept: KeptConnections | undefined): void {
+/**
+ * Reads the body, so that the connection can be used again. A server of a tenant could send it without end, so a connection that is
+ * not kept is closed at once, and reading is limited in time.
+ */
+function finish(response: IncomingMessage, kept: KeptConnections | undefined, readTimeoutMs: number): void {
   const { socket } = response;
-  let bytes = 0;
-  const count = (kept?.used.get(socket) ?? 0) + 1;
-  kept?.used.set(socket, count);
   response.on('error', () => {});
+  if (kept === undefined) {
+    response.destroy();
+    return;
+  }
+  const limit = setTimeout(() => response.destroy(), readTimeoutMs);
+  response.once('close', () => clearTimeout(limit));
+  let bytes = 0;
+  const count = (kept.used.get(socket) ?? 0) + 1;
+  kept.used.set(socket, count);
   response.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes > MOST_BODY_BYTES) response.destroy();
   });
-  if (kept !== undefined && count >= kept.requests) response.once('end', () => socket.destroy());
+  if (count >= kept.requests) response.once('end', () => socket.destroy());
 }

@@ -4,6 +4,7 @@ import { applyDelta, DeltaGapError, EMPTY_TABLE, type RouteTable } from '../../i
 import type { Delta } from '../../ingress/model.ts';
 import { defaultCertificate } from '../default-certificate.ts';
 import { type Driver, type DriverOptions, type Listening, NeedsFullState } from '../driver.ts';
+import { newMark } from '../loops.ts';
 import { AccessLog } from './access-log.ts';
 import { Authenticator } from './authenticate.ts';
 import { ExternalAuthenticator } from './external-auth.ts';
@@ -58,8 +59,9 @@ export class EmbeddedDriver implements Driver {
       accessLog === undefined || traffic !== undefined ? undefined : new AccessLog(accessLog, log);
     this.#traffic =
       traffic ?? new Traffic({ className: options.className, router: options.router ?? '' }, this.#accessLog);
-    this.#externalAuth = new ExternalAuthenticator(this.#upstreams, { defaults: options.defaults, log });
-    this.#mirrors = new Mirrors(this.#upstreams, { defaults: options.defaults, log });
+    const servers = { defaults: options.defaults, mark: newMark(), log };
+    this.#externalAuth = new ExternalAuthenticator(this.#upstreams, servers);
+    this.#mirrors = new Mirrors(this.#upstreams, servers);
     this.#handler = new Handler(() => this.#table, this.#upstreams, {
       options,
       traffic: this.#traffic,

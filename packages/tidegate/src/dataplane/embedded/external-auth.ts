@@ -12,6 +12,7 @@ import {
 } from '../../ingress/policy/index.ts';
 import type { DriverOptions } from '../driver.ts';
 import { MAX_TRIES, MOST_KEPT_AUTH_ANSWERS } from '../limits.ts';
+import { isLoop, LOOP_HEADER, marked } from '../loops.ts';
 import { askServer, type KeptConnections, keptConnections, type ServerAnswer } from './ask-server.ts';
 import type { Denial } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
@@ -30,15 +31,21 @@ interface Server {
 export class ExternalAuthenticator {
   readonly #upstreams: Upstreams;
   readonly #defaults: DriverOptions['defaults'];
+  readonly #mark: string;
   readonly #log: Logger;
   /** By upstream, then by settings: routes may have different ones. */
   readonly #connections = new Map<UpstreamId, Map<string, KeptConnections>>();
   /** The least recently used first. */
   readonly #answers = new Map<string, { answer: ServerAnswer; until: number }>();
 
-  constructor(upstreams: Upstreams, deps: { defaults: DriverOptions['defaults']; log: Logger }) {
+  /** `mark` is that of requests that the router sends itself. */
+  constructor(
+    upstreams: Upstreams,
+    deps: { defaults: DriverOptions['defaults']; mark: string; log: Logger },
+  ) {
     this.#upstreams = upstreams;
     this.#defaults = deps.defaults;
+    this.#mark = deps.mark;
     this.#log = deps.log;
   }
 
@@ -46,6 +53,10 @@ export class ExternalAuthenticator {
   async check(auth: ExternalAuth, exchange: Exchange, table: RouteTable): Promise<Denial | undefined> {
     const { secure, target, host: authority = '', matched } = exchange;
     const facts = { secure, target, authority, name: matched?.name ?? '' };
+    if (isLoop(headerOf(exchange.request.rawHeaders, LOOP_HEADER), this.#mark)) {
+      this.#log.warn({ host: facts.name }, 'the server that authenticates clients leads back to this router');
+      return { status: 508, headers: [] };
+    }
     const key = auth.cache && keyOf(auth, exchange, facts);
     const answer = this.#recall(key) ?? (await this.#ask(auth, exchange, { table, facts, key }));
     if (answer === undefined) return { status: 500, headers: [] };
@@ -94,7 +105,7 @@ export class ExternalAuthenticator {
     const question = {
       method: auth.method ?? 'GET',
       target: server.target,
-      headers: questionHeaders(auth, exchange, server.host, facts),
+      headers: questionHeaders(auth, exchange, { host: server.host, facts, mark: this.#mark }),
       servername: upstream.protocol === 'https' ? serverNameOf(upstream, auth) : undefined,
       connectTimeoutMs: limits.connectTimeoutMs ?? this.#defaults.connectTimeoutMs,
       readTimeoutMs: limits.readTimeoutMs ?? this.#defaults.readTimeoutMs,
@@ -207,11 +218,16 @@ const serverNameOf = ({ service, namespace }: Upstream, { upstream }: ExternalAu
 };
 
 /** The headers of the client, and those with which ingress-nginx describes the request. */
-function questionHeaders(auth: ExternalAuth, exchange: Exchange, host: string, facts: UrlFacts): FlatHeaders {
+function questionHeaders(
+  auth: ExternalAuth,
+  exchange: Exchange,
+  { host, facts, mark }: { host: string; facts: UrlFacts; mark: string },
+): FlatHeaders {
   const result: FlatHeaders = ['Host', host];
   eachHeader(clientHeaders(exchange), (name, value, lower) => {
     if (lower !== 'content-length' && !OWN.has(lower)) result.push(name, value);
   });
+  result.push(LOOP_HEADER, marked(headerOf(exchange.request.rawHeaders, LOOP_HEADER), mark));
   const scheme = exchange.secure ? 'https' : 'http';
   if (auth.method !== undefined) result.push('X-Original-URI', exchange.target, 'X-Scheme', scheme);
   result.push('X-Original-URL', `${scheme}://${facts.authority}${exchange.target}`);
@@ -225,7 +241,7 @@ function questionHeaders(auth: ExternalAuth, exchange: Exchange, host: string, f
   return result;
 }
 
-const OWN = new Set(['x-auth-request-redirect', 'x-sent-from']);
+const OWN = new Set(['x-auth-request-redirect', 'x-sent-from', LOOP_HEADER]);
 
 function identityOf({ responseHeaders }: ExternalAuth, headers: FlatHeaders): Exchange['identity'] {
   return {

@@ -3,22 +3,29 @@ import type { Logger } from '@tidegate/kube';
 import { fillUrl, type Mirror } from '../../ingress/policy/index.ts';
 import type { DriverOptions } from '../driver.ts';
 import { MAX_MIRRORED, MAX_MIRRORED_BODY_BYTES } from '../limits.ts';
+import { isLoop, LOOP_HEADER, marked } from '../loops.ts';
 import { askServer } from './ask-server.ts';
 import type { RequestBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
-import { eachHeader, type FlatHeaders, requestHeaders } from './headers.ts';
+import { eachHeader, type FlatHeaders, headerOf, requestHeaders } from './headers.ts';
 import type { Upstreams } from './upstreams.ts';
 
 /** Sends copies of requests, as `mirror.lua` does for nginx. Clients do not wait for them. */
 export class Mirrors {
   readonly #upstreams: Upstreams;
   readonly #defaults: DriverOptions['defaults'];
+  readonly #mark: string;
   readonly #log: Logger;
   readonly #open = new Set<AbortController>();
 
-  constructor(upstreams: Upstreams, deps: { defaults: DriverOptions['defaults']; log: Logger }) {
+  /** `mark` is that of requests that the router sends itself. */
+  constructor(
+    upstreams: Upstreams,
+    deps: { defaults: DriverOptions['defaults']; mark: string; log: Logger },
+  ) {
     this.#upstreams = upstreams;
     this.#defaults = deps.defaults;
+    this.#mark = deps.mark;
     this.#log = deps.log;
   }
 
@@ -26,6 +33,13 @@ export class Mirrors {
   async copy(mirror: Mirror, exchange: Exchange, body: RequestBody | undefined): Promise<void> {
     const member = this.#upstreams.get(mirror.upstream)?.pick(new Set(), performance.now());
     if (member === undefined || exchange.upgrade !== undefined) return;
+    if (isLoop(headerOf(exchange.request.rawHeaders, LOOP_HEADER), this.#mark)) {
+      this.#log.warn(
+        { server: member.name, host: exchange.matched?.name },
+        'the server that gets copies of requests leads back to this router',
+      );
+      return;
+    }
     if (this.#open.size >= MAX_MIRRORED) {
       this.#log.warn(
         { server: member.name },
@@ -46,7 +60,7 @@ export class Mirrors {
         servername: mirror.secure ? (isIP(service) === 0 ? service : '') : undefined,
         method: exchange.method,
         target: fillUrl(mirror.target, { secure, target, authority, name: matched?.name ?? '' }),
-        headers: headersOf(mirror, exchange),
+        headers: headersOf(mirror, exchange, this.#mark),
         ...(bytes && { body: Buffer.concat(bytes) }),
         connectTimeoutMs: this.#defaults.connectTimeoutMs,
         readTimeoutMs: this.#defaults.readTimeoutMs,
@@ -70,10 +84,11 @@ export class Mirrors {
 const contentLength = ({ request }: Exchange): number =>
   Number(request.headers['content-length'] ?? Number.NaN);
 
-function headersOf({ host }: Mirror, exchange: Exchange): FlatHeaders {
+function headersOf({ host }: Mirror, exchange: Exchange, mark: string): FlatHeaders {
   const result: FlatHeaders = ['Host', host];
   eachHeader(requestHeaders(exchange), (name, value, lower) => {
-    if (lower !== 'host' && lower !== 'content-length') result.push(name, value);
+    if (lower !== 'host' && lower !== 'content-length' && lower !== LOOP_HEADER) result.push(name, value);
   });
+  result.push(LOOP_HEADER, marked(headerOf(exchange.request.rawHeaders, LOOP_HEADER), mark));
   return result;
 }

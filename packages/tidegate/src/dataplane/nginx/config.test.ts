@@ -16,6 +16,7 @@ const INPUTS: ConfigInputs = {
   identity: undefined,
   sections: 0,
   instance: '0123456789abcdef',
+  mark: 'tidegate-0',
   connectTimeoutMs: 1,
   readTimeoutMs: 2,
   maxBodyBytes: 3,

@@ -33,6 +33,8 @@ export interface ConfigInputs {
   identity: string | undefined;
   /** Unique among all nginx processes: it makes request IDs unique. */
   instance: string;
+  /** The mark of requests that the router sends itself. */
+  mark: string;
   connectTimeoutMs: number;
   readTimeoutMs: number;
   maxBodyBytes: number;
@@ -98,6 +100,7 @@ ${luaSettings({
   maxBodyBytes: inputs.maxBodyBytes,
   bodySizes: BODY_SIZES,
   accessLog: inputs.accessLog !== undefined,
+  mark: inputs.mark,
   initialTable: inputs.initialTable,
 })}
     require "tidegate.init"

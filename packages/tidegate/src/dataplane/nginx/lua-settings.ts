@@ -25,6 +25,7 @@ import {
   MAX_TRIES,
   METHODS,
 } from '../limits.ts';
+import { LOOP_HEADER, MOST_LOOPS } from '../loops.ts';
 import { DURATION_BUCKETS_MS, MAX_SERIES, OTHER } from '../traffic-metrics.ts';
 
 type LuaValue =
@@ -43,6 +44,8 @@ export interface LuaOptions {
   /** Sizes of the locations that measure request bodies, in increasing order. */
   bodySizes: readonly number[];
   accessLog: boolean;
+  /** The mark of requests that the router sends itself, see `loops.ts`. */
+  mark: string;
   /** The file with the initial table. */
   initialTable: string | undefined;
 }
@@ -58,6 +61,9 @@ export function luaSettings(options: LuaOptions): string {
     max_body_bytes: options.maxBodyBytes,
     body_sizes: options.bodySizes,
     access_log: options.accessLog,
+    loop_header: LOOP_HEADER,
+    loop_mark: options.mark,
+    max_loops: MOST_LOOPS,
     initial_table: options.initialTable,
     answer_texts: ANSWER_TEXTS,
     answer_headers: ANSWER_HEADERS,

@@ -6,6 +6,7 @@ import { makeDirectory } from '@tidegate/disk';
 import type { Logger } from '@tidegate/kube';
 import { defaultCertificate } from '../default-certificate.ts';
 import { CapacityError, type DriverOptions, type Listening } from '../driver.ts';
+import { newMark } from '../loops.ts';
 import { type Change, lineOf } from './changes.ts';
 import { CONTROL_SOCKET, type Dictionary, nginxConfig } from './config.ts';
 import { Control, type NginxState } from './control.ts';
@@ -103,6 +104,7 @@ export class Nginx {
       router,
       identity,
       instance: randomBytes(8).toString('hex'),
+      mark: newMark(),
       ...defaults,
       memory: { ...MEMORY, ...memory },
       accessLog,

@@ -44,7 +44,8 @@ end
 local function read_chunks(socket)
   local left = MAX_BODY
   while left > 0 do
-    local size = tonumber(match(socket:receive "*l" or "", "^%x+"), 16)
+    local digits = match(socket:receive "*l" or "", "^%x+")
+    local size = digits and tonumber(digits, 16)
     if not size or size > left then
       return false
     end

@@ -5,7 +5,7 @@ local lower, concat = string.lower, table.concat
 local REPLACED = {}
 for name in string.gmatch(
   "connection keep-alive proxy-connection te transfer-encoding upgrade http2-settings expect trailer host x-request-id "
-    .. "content-length",
+    .. "content-length cdn-loop",
   "%S+"
 ) do
   REPLACED[name] = true

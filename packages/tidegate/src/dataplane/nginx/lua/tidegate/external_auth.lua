@@ -6,6 +6,7 @@ local client_headers = require "tidegate.client_headers"
 local context = require "tidegate.context"
 local endpoints = require "tidegate.endpoints"
 local hashing = require "tidegate.hashing"
+local loops = require "tidegate.loops"
 local match = require "tidegate.match"
 local policy = require "tidegate.policy"
 local request = require "tidegate.request"
@@ -27,6 +28,7 @@ local function text_of(own, target, host, facts)
   local method = own.method or "GET"
   local lines = { method .. " " .. target .. " HTTP/1.1", "Host: " .. host }
   client_headers(lines, OWN)
+  lines[#lines + 1] = loops.line()
   local function add(name, value)
     lines[#lines + 1] = name .. ": " .. value
   end
@@ -194,6 +196,10 @@ end
 -- `facts` are those of policy.lua, `lookup` has header_of and host_of. Returns nil if the client is served, or the status to answer
 -- with, the location of a redirect, and headers.
 function external.check(own, facts, lookup)
+  if loops.has_ended() then
+    ngx.log(ngx.WARN, "the server that authenticates clients of ", facts.name, " leads back to this router")
+    return 508
+  end
   local answer = answer_for(own, facts, lookup)
   if not answer then
     return 500

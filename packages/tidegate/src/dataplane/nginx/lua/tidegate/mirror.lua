@@ -3,6 +3,7 @@
 local ask_server = require "tidegate.ask_server"
 local client_headers = require "tidegate.client_headers"
 local endpoints = require "tidegate.endpoints"
+local loops = require "tidegate.loops"
 local policy = require "tidegate.policy"
 local settings = require "tidegate.settings"
 local tables = require "tidegate.tables"
@@ -42,6 +43,7 @@ local function text_of(own, facts, body)
   local method = ngx.req.get_method()
   local lines = { method .. " " .. policy.fill(own.target, facts) .. " HTTP/1.1", "Host: " .. own.host }
   client_headers(lines, {})
+  lines[#lines + 1] = loops.line()
   local function add(name, value)
     lines[#lines + 1] = name .. ": " .. value
   end
@@ -86,6 +88,10 @@ function mirror.send(own, facts, limit)
   local upstream = tables.upstream(own.upstream, tables.generation())
   local endpoint = upstream and upstream.endpoints[1] and endpoints.pick(upstream)
   if not endpoint or var.tidegate_upgrade ~= "" then
+    return
+  end
+  if loops.has_ended() then
+    ngx.log(ngx.WARN, "the server that gets copies of requests for ", facts.name, " leads back to this router")
     return
   end
   local has_body, length = body_of()
