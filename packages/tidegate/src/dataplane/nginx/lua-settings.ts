@@ -8,7 +8,7 @@ import {
   SAVED_PART,
   TENANT_CPU_SHARE,
 } from '../../ingress/passwords/index.ts';
-import { MOST_KEPT_SECONDS, RETRIED_STATUSES } from '../../ingress/policy/index.ts';
+import { MOST_KEPT_SECONDS, MOST_SUBJECT_CHARACTERS, RETRIED_STATUSES } from '../../ingress/policy/index.ts';
 import { ANSWER_HEADERS, ANSWER_TEXTS, COOKIE_STATUSES } from '../answers.ts';
 import { TOLERATED_CODES } from '../client-verification.ts';
 import {
@@ -79,6 +79,7 @@ export function luaSettings(options: LuaOptions): string {
     proxy_header_prefixes: PROXY_HEADER_PREFIXES,
     max_credentials_bytes: MOST_CREDENTIALS_BYTES,
     tolerated_certificate_errors: TOLERATED_CODES,
+    max_subject_characters: MOST_SUBJECT_CHARACTERS,
     max_remembered_passwords: MOST_REMEMBERED,
     password_cpu_share: CPU_SHARE,
     max_password_cpu_seconds: MOST_CPU_MS / 1000,

@@ -130,10 +130,17 @@ function readSubject(reader: PolicyReader): Pattern | undefined {
 }
 
 /**
- * Whether a subject, in the format of RFC 2253, matches. ingress-nginx compares anywhere in the text, so an organization with
+ * A certificate can have 100 KB of common names, each of which is compared with what follows it. Clients need no authority to
+ * show one if `optional_no_ca` is set.
+ */
+export const MOST_SUBJECT_CHARACTERS = 4096;
+
+/**
+ * Whether a subject, in the format of RFC 2253, matches. A longer one than the limit does not. ingress-nginx compares anywhere in the text, so an organization with
  * the name `CN=admin` would match; here the comparison begins at a common name. `client_certificate.lua` is the same for nginx.
  */
 export function subjectMatches(pattern: Pattern, subject: string): boolean {
+  if (subject.length > MOST_SUBJECT_CHARACTERS) return false;
   const steps = { left: MAX_STEPS };
   try {
     return commonNames(subject).some((at) => runPattern(pattern, subject.slice(at), steps) !== undefined);

@@ -37,6 +37,7 @@ export {
 export {
   authoritiesSecret,
   type ClientCertificate,
+  MOST_SUBJECT_CHARACTERS,
   readClientCertificate,
   subjectMatches,
 } from './client-certificate.ts';

@@ -115,6 +115,9 @@ end
 
 -- Whether a subject matches from a common name on. Commas and plus signs in values have a backslash before them.
 local function subject_matches(compiled, subject)
+  if #subject > settings.max_subject_characters then
+    return false
+  end
   local steps = { left = pattern.MAX_STEPS }
   local is_start, at = true, 1
   while at <= #subject do
