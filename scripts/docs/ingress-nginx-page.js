@@ -64,7 +64,7 @@ With \`auth-url\`, the router asks a server about each request, before it forwar
 \`X-Original-URL\`, \`X-Original-Method\`, \`X-Auth-Request-Redirect\`, \`X-Real-IP\` and \`X-Sent-From\`. The body of the request is not
 sent. A status of 2xx lets the client pass, 401 and 403 become the response of the client, and everything else is the response 500:
 another status, an answer that is not valid, no answer within the timeouts of the path, a name that cannot be resolved. The router logs
-the reason.
+the reason. If the name leads back to the router, requests end after three rounds. The same applies to \`mirror-target\`.
 
 The host is a DNS name, an address, or \`$host\`. Routers resolve names themselves. Loopback, link-local and multicast addresses are
 refused, also if a name resolves to them, so that an Ingress cannot use the router to reach services of its node. With \`$host\`, for
