@@ -18,6 +18,7 @@ import {
   ROUTER_LABEL,
   ROUTER_NAMESPACE,
   SYSTEM_NAMESPACE,
+  sectionPorts,
 } from '../../packages/tidegate/src/api/index.ts';
 import { eventually } from '../support/patience.ts';
 import { classObject, IngressWorld, ingressObject, parametersObject, undefinedIfGone } from './support.ts';
@@ -186,6 +187,27 @@ describe('an IngressClass', () => {
     await world.run('front');
     await world.serve('front');
     await world.routersAre('front: a.example');
+  });
+
+  it('does not get the section of a class whose Service still leads to the shared pods', async () => {
+    await world.makeClass('gold', { sharedPods: 'front' });
+    await world.make(ingressObject('gold', 'gold', ['gold.example']));
+    const serviceOf = (name: string) =>
+      world.client
+        .get(SERVICES, { name: `tidegate-router-${name}`, namespace: ROUTER_NAMESPACE })
+        .catch(undefinedIfGone);
+    const ledTo = async (name: string) => (await serviceOf(name))?.spec?.ports?.[0]?.targetPort;
+    await expect.poll(() => ledTo('gold')).toBe(sectionPorts(1).http);
+    await world.make(parametersObject('gold', {}));
+    await eventually(async () => (await world.router('gold'))?.spec.workload?.section === undefined);
+    // No pod of its own runs yet, so requests for the class go to the shared pods.
+    await world.makeClass('silver', { sharedPods: 'front' });
+    await world.make(ingressObject('silver', 'silver', ['silver.example']));
+    await expect.poll(() => ledTo('silver')).toBe(sectionPorts(2).http);
+    expect(await ledTo('gold')).toBe(sectionPorts(1).http);
+    // It returns to its own section.
+    await world.make(parametersObject('gold', { sharedPods: 'front' }));
+    await expect.poll(async () => (await world.router('gold'))?.spec.workload?.section).toBe(1);
   });
 
   it('is not placed if a user has created a router for all its hosts', async () => {

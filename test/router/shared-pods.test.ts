@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ENDPOINT_SLICES, NAMESPACES, SERVICES } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { L7_ROUTERS, SHARED_PODS_LABEL } from '../../packages/tidegate/src/api/index.ts';
 import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
 import { service, slice } from '../../packages/tidegate/src/ingress/testing/objects.ts';
 import { Backend } from '../dataplane/support/backend.ts';
@@ -217,6 +218,23 @@ describe.each(['nginx', 'embedded'] as const)('a pod with several routers on %s'
     await pod.start({ offline: true });
     expect(await pod.ask(1, HOST)).toBe(200);
     expect(await pod.ask(2, HOST)).not.toBe(200);
+  });
+
+  it('serves a class that moves to other pods, and no other one in its place, until those serve it', async () => {
+    await enter('gold', { section: 1, rules: { [`${HOST}/gold`]: 'web:http' } });
+    await pod.start();
+    await served(1, `${HOST}/gold`);
+    // The class gets pods of its own. As long as no such pod runs, its Service leads to this one.
+    await cluster.client.patch(L7_ROUTERS, { name: 'gold-router' }, 'merge', {
+      metadata: { labels: { [SHARED_PODS_LABEL]: null } },
+      spec: { workload: null },
+    });
+    await enter('silver', { section: 1, rules: { [`${HOST}/silver`]: 'web:http' } });
+    await expect.poll(() => pod.output).toContain('the router waits for its section');
+    expect([await pod.ask(1, `${HOST}/gold`), await pod.ask(1, `${HOST}/silver`)]).toEqual([200, 404]);
+    await exit('gold');
+    await served(1, `${HOST}/silver`);
+    expect(await pod.ask(1, `${HOST}/gold`)).toBe(404);
   });
 
   it('serves the others while a class joins and leaves again and again', async () => {

@@ -95,6 +95,11 @@ export class SharedPod {
     this.#directory = directory;
   }
 
+  /** What the running process has written. */
+  get output(): string {
+    return this.#process?.output ?? '';
+  }
+
   get accessLog(): string {
     return join(this.#directory, 'access.log');
   }

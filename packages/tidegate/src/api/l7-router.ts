@@ -140,8 +140,16 @@ export const MOST_SECRET_GROUPS = 256;
 /** How many routers can share pods. The pods listen on the ports of all sections from the start. */
 export const MOST_SECTIONS = 250;
 
+const FIRST_PORTS = { http: 20_000, https: 21_000 };
+
 /** The ports in shared pods on which a section is served. */
 export const sectionPorts = (section: number): { http: number; https: number } => ({
-  http: 20_000 + section,
-  https: 21_000 + section,
+  http: FIRST_PORTS.http + section,
+  https: FIRST_PORTS.https + section,
 });
+
+/** The section that is served on this port for HTTP. Undefined if it is another port. */
+export const sectionOfPort = (http: unknown): number | undefined => {
+  const section = Number(http) - FIRST_PORTS.http;
+  return section >= 1 && section <= MOST_SECTIONS ? section : undefined;
+};

@@ -140,7 +140,7 @@ function makeControllers(context: IngressContext, parts: ReturnType<typeof parts
     for (const { spec, metadata } of routers.cache.list())
       if (spec.pool === undefined) provision.enqueue(`${metadata.name}`);
   });
-  const placement = hostPlacementController(context, classes, routesByFamily, placements, departures, {
+  const placement = hostPlacementController(context, parts, {
     drained: (router) => provision.enqueue(router),
     ingress: (key) => ingressStatus.enqueue(key),
     family: (key) => {

@@ -19,6 +19,7 @@
  *
  * Routers of several classes can run in the same pods: `shared-pods.ts` runs a `section.ts` with an agent for each of their
  * L7Routers, on one data plane and with one set of informers (`section-informers.ts`).
+ * `left-routers.ts` decides how long the section of a router that has left the pods is served.
  *
  * `router.ts` starts and stops everything, `agent.ts` wires the parts, `choose-driver.ts` chooses the data plane. The admin
  * port with health and metrics is HealthServer of `@tidegate/serving`. `trace/` explains what happens to a request, with

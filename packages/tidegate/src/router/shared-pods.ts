@@ -8,6 +8,7 @@ import { L7_ROUTERS, type L7Router, SHARED_PODS_LABEL } from '../api/index.ts';
 import type { SectionedDriver } from '../dataplane/sections.ts';
 import { PoolNodes } from '../ingress/pool-nodes.ts';
 import { routerInformers, type SharedParts } from './agent.ts';
+import { LeftRouters } from './left-routers.ts';
 import type { AgentSettings, RouterOptions } from './options.ts';
 import { resolveByDns } from './resolve.ts';
 import {
@@ -20,8 +21,6 @@ import {
 } from './section.ts';
 
 const RETRY_MS = 5_000;
-/** A router that changes to other pods is served here too, until its Service leads to them. */
-const LINGER_MS = 60_000;
 
 export interface SharedPodsOptions
   extends Omit<RouterOptions, 'driver' | 'classNames' | 'router' | 'onListening'> {
@@ -92,6 +91,7 @@ class SharedPods {
   readonly #leaving = new Set<Section>();
   /** Sections start and end one after the other. */
   readonly #serial = new Serial();
+  #left: LeftRouters | undefined;
   #isFollowing = false;
   /** The sections of the last run, or those of all L7Routers that exist, have been started. */
   #hasSections = false;
@@ -166,13 +166,15 @@ class SharedPods {
       await orAborted(routers.synced, signal);
       const put = (router: L7Router): void => this.#put(router, signal);
       const known = new Set(routers.cache.list().map(({ metadata }) => `${metadata.name}`));
-      for (const name of this.#sections.keys()) if (!known.has(name)) this.#change(name, undefined, signal);
+      const left = this.#leftRouters(signal);
+      for (const [name, section] of this.#sections) if (!known.has(name)) left.add(section.name, signal);
       routers.addHandler({
         onAdd: put,
         onUpdate: (_, router) => put(router),
         onDelete: ({ metadata }) => {
-          this.#sections.get(`${metadata.name}`)?.noteLeft(true);
-          this.#lookAfter(LINGER_MS, `${metadata.name}`, signal);
+          const section = this.#sections.get(`${metadata.name}`);
+          section?.noteLeft(true);
+          if (section !== undefined) left.add(section.name, signal);
         },
       });
       await this.#serial.idle();
@@ -198,6 +200,7 @@ class SharedPods {
     if (name === undefined) return;
     if (running !== undefined && directoryOf(running.name) === directoryOf(name)) {
       // It may have left and returned.
+      this.#left?.returned(name.router);
       running.noteLeft(false);
       return;
     }
@@ -219,6 +222,14 @@ class SharedPods {
           return;
         // Another router can have the number of one that has just left.
         const left = [...this.#sections.values()].filter(({ name }) => name.number === wanted?.number);
+        const held = left.find(({ name }) => name.router !== router && this.#left?.isHeld(name.router));
+        if (held !== undefined) {
+          log.info(
+            { router, section: wanted?.number, heldBy: held.name.router },
+            'the router waits for its section: the Service of a router that has left these pods can lead to it',
+          );
+          return;
+        }
         for (const section of [...(running === undefined ? [] : [running]), ...left]) {
           this.#sections.delete(section.name.router);
           this.#leaving.add(section);
@@ -237,12 +248,30 @@ class SharedPods {
 
   /** Compares the section with the L7Router as it is after some time. */
   #lookAfter(ms: number, router: string, signal: AbortSignal): void {
-    const look = (): void => {
-      const found = this.#informers.for(L7_ROUTERS, this.#shared.select).cache.get(router);
-      if (found === undefined) this.#change(router, undefined, signal);
-      else this.#put(found, signal);
-    };
-    sleep(this.#settings.clock, ms, signal).then(look, () => {}); // Aborted: the pods end.
+    sleep(this.#settings.clock, ms, signal).then(
+      () => this.#look(router, signal),
+      () => {}, // Aborted: the pods end.
+    );
+  }
+
+  #look(router: string, signal: AbortSignal): void {
+    const found = this.#informers.for(L7_ROUTERS, this.#shared.select).cache.get(router);
+    if (found === undefined) this.#change(router, undefined, signal);
+    else this.#put(found, signal);
+  }
+
+  #leftRouters(signal: AbortSignal): LeftRouters {
+    const { client, clock, log } = this.#settings;
+    this.#left = new LeftRouters({
+      ...{ clock, log },
+      read: (name, until) => client.get(L7_ROUTERS, { name }, { signal: until }),
+      onEnded: ({ router }) => this.#look(router, signal),
+      onReleased: ({ number }) => {
+        const { cache } = this.#informers.for(L7_ROUTERS, this.#shared.select);
+        for (const each of cache.list()) if (sectionNameOf(each)?.number === number) this.#put(each, signal);
+      },
+    });
+    return this.#left;
   }
 
   async #add(name: SectionName): Promise<void> {

@@ -8,19 +8,18 @@ import {
   type ReconcileResult,
 } from '@tidegate/kube';
 import { INGRESS_FIELD_MANAGER, L7_ROUTERS, type L7Router } from '../../api/index.ts';
-import { type ClassTable, classesOf, type Family } from '../classes/index.ts';
+import { classesOf, type Family } from '../classes/index.ts';
 import type { ClassSettings } from '../classes/settings.ts';
 import type { IngressContext } from '../context.ts';
 import type { HostName } from '../model.ts';
-import type { Departures } from './departures.ts';
 import { DrainRecorder } from './drain-recorder.ts';
 import { drainsOf } from './drains.ts';
 import { earliest } from './earliest.ts';
 import { departedSince, departingFrom, endDepartures } from './end-departures.ts';
-import type { FamilyPlacements } from './family-placements.ts';
 import type { FamilyRoutes } from './family-routes.ts';
 import { IncompleteIngresses } from './incomplete-ingresses.ts';
 import { NewestRouters } from './newest-routers.ts';
+import type { PlacementParts, RouteListener } from './parts.ts';
 import type { Placement } from './placement.ts';
 import {
   asPlaced,
@@ -29,23 +28,16 @@ import {
   departingIn,
   isAsWritten,
   isServing,
+  lacksSection,
   placedFamilyOf,
   routerName,
   versionOf,
 } from './router-object.ts';
 import { routerObjects } from './router-objects.ts';
-import type { RoutesByFamily } from './routes-by-family.ts';
 import { ServedBy } from './served-by.ts';
 
-/** Called when the status of Ingresses or routers may have changed. The status controllers implement it. */
-export interface RouteListener {
-  /** The outcome of the Ingress has changed: the hosts that are served, or its problems. */
-  ingress(key: string): void;
-  /** The hosts, rules or problems of the routers of a family have changed. */
-  family(key: string): void;
-  /** A router that is being deleted may be removed now. */
-  drained(router: string): void;
-}
+/** A router for which its shared pods had no section looks for one again after this time. */
+const SECTION_RETRY_MS = 10_000;
 
 /**
  * Compiles the pending changes of a family, and creates, updates and deletes its L7Routers so that each host is on one
@@ -53,10 +45,7 @@ export interface RouteListener {
  */
 export function hostPlacementController(
   context: IngressContext,
-  classes: ClassTable,
-  routesByFamily: RoutesByFamily,
-  placements: FamilyPlacements,
-  departures: Departures,
+  { classes, routesByFamily, placements, departures, provisioned }: PlacementParts,
   listener: RouteListener,
 ): Controller {
   const { client, informers, recorder, clock } = context;
@@ -256,7 +245,9 @@ export function hostPlacementController(
     const isNew = writtenFrom.get(family.key) !== source || Object.keys(settings.fixed).length > 0;
     const others = isNew
       ? own
-      : own.filter((router) => drifted.includes(router) || isDepartureNew(router, family));
+      : own.filter(
+          (router) => drifted.includes(router) || isDepartureNew(router, family) || lacksSection(router),
+        );
     writtenFrom.delete(family.key);
     const objects = routerObjects({
       planned: plan.routers,
@@ -266,6 +257,7 @@ export function hostPlacementController(
       family,
       settings,
       departingOf: (hosts) => departingOf(hosts, family),
+      sectionsLedTo: (sharedPods) => provisioned.sectionsLedTo(sharedPods),
     });
     for (const object of objects) {
       const name = `${object.metadata.name}`;
@@ -295,7 +287,8 @@ export function hostPlacementController(
     }
     for (const router of own) if (isBeingDeleted(router)) listener.drained(`${router.metadata.name}`);
     reportRefused(routes, placement, refusedBefore, family.key);
-    return plan.wakeAt;
+    const isWaiting = [...known.values()].some(lacksSection);
+    return earliest([plan.wakeAt, isWaiting ? clock.now() + SECTION_RETRY_MS : undefined]);
   }
 
   const departingOf = (hosts: readonly HostName[], { key }: Family): DepartingSpec =>

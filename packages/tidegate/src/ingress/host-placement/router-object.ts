@@ -105,6 +105,12 @@ export const isServing = ({ metadata, status }: L7Router): boolean =>
   isConditionTrue(status?.conditions as Condition[] | undefined, 'Ready') &&
   (status?.appliedGeneration ?? 0) >= (metadata.generation ?? 0);
 
+/** All sections of the shared pods were in use when the router was written. */
+export const lacksSection = ({ spec, metadata }: L7Router): boolean =>
+  spec.workload?.sharedPods !== undefined &&
+  spec.workload.section === undefined &&
+  metadata.deletionTimestamp === undefined;
+
 /** Changes with every change of the spec. */
 export const versionOf = ({ metadata }: L7Router): string => `${metadata.uid} ${metadata.generation}`;
 

@@ -8,7 +8,7 @@ import type { PlannedRouter } from './placement.ts';
 import { asPlaced, compareNames, type DepartingSpec, routerObject } from './router-object.ts';
 import { sectionFor } from './sections.ts';
 
-interface RoutersToWrite {
+export interface RoutersToWrite {
   /** Those whose hosts have changed. */
   readonly planned: readonly PlannedRouter[];
   /** Other routers of the family that are written too. */
@@ -20,6 +20,8 @@ interface RoutersToWrite {
   readonly family: Family;
   readonly settings: ClassSettings;
   departingOf(hosts: readonly HostName[]): DepartingSpec;
+  /** The sections of shared pods that Services lead to now, with the names of their routers. */
+  sectionsLedTo(sharedPods: string): ReadonlyMap<number, string>;
 }
 
 /** The L7Routers to write. New ones come first. Pure. */
@@ -40,7 +42,9 @@ export function routerObjects(write: RoutersToWrite): L7Router[] {
   );
   for (const each of inOrder) {
     const section =
-      sharedPods === undefined ? undefined : sectionFor(each.name, sharedPods, [...write.all, ...objects]);
+      sharedPods === undefined
+        ? undefined
+        : sectionFor(each.name, sharedPods, [...write.all, ...objects], write.sectionsLedTo(sharedPods));
     const own = { ...allocated.get(each.name), ...(section !== undefined && { section }) };
     objects.push(routerObject({ ...each, ...departingOf(each.hosts) }, family, settings, own));
   }

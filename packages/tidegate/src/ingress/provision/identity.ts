@@ -73,10 +73,12 @@ export const sharedPodsOf = ({ spec }: L7Router): string | undefined =>
 /** The value of ROUTER_LABEL of the pods. No router can have a name with an underscore. */
 export function podsKeyOf(router: L7Router): string {
   const shared = sharedPodsOf(router);
-  return shared === undefined ? `${router.metadata.name}` : `${SHARED_PREFIX}${shared}`;
+  return shared === undefined ? `${router.metadata.name}` : sharedPodsKey(shared);
 }
 
 const SHARED_PREFIX = 'pods_';
+
+export const sharedPodsKey = (sharedPods: string): string => `${SHARED_PREFIX}${sharedPods}`;
 
 /** Whether a value of ROUTER_LABEL is that of pods that routers share. */
 export const isSharedPodsKey = (key: string): boolean => key.startsWith(SHARED_PREFIX);

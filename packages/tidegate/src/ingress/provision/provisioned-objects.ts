@@ -17,11 +17,13 @@ import {
   ROLES,
   SERVICE_ACCOUNTS,
   SERVICES,
+  type Service,
 } from '@tidegate/kube';
 import { INGRESS_FIELD_MANAGER, L7_ROUTERS, type L7Router, ROUTER_LABEL } from '../../api/index.ts';
 import type { IngressContext } from '../context.ts';
 import { hasOwners, isAsWanted, withMadeFrom } from './as-wanted.ts';
-import { isOfSharedPods, isSharedPodsKey, podsKeyOf, sharedPodsOf } from './identity.ts';
+import { isOfSharedPods, isSharedPodsKey, podsKeyOf, sharedPodsKey, sharedPodsOf } from './identity.ts';
+import { ledSections, selectedPodsOf } from './led-sections.ts';
 import { NamespacedInformers } from './namespaced-informers.ts';
 import { PodMembers } from './pod-members.ts';
 import { defaultImageOf, namespacesOf } from './policy.ts';
@@ -63,6 +65,9 @@ const sharingRoutersOf = (object: KubeObject): string[] =>
     ? (object.metadata.ownerReferences ?? []).map(({ uid }) => uid)
     : [];
 
+/** Services by the pods that they lead to. */
+const SELECTED_INDEX = 'ingress/selected-pods';
+
 /**
  * The objects that were provisioned for routers. They are found by the label ROUTER_LABEL, also after the manager
  * restarts.
@@ -94,6 +99,7 @@ export class ProvisionedObjects {
         return [kind, informer];
       }),
     );
+    this.#informer('Service').addIndex(SELECTED_INDEX, selectedPodsOf);
   }
 
   /** Enqueues the routers of an object whenever an object of one of these kinds changes. */
@@ -147,6 +153,13 @@ export class ProvisionedObjects {
       routerLabelOf(object).every((key) => key !== podsKeyOf(router) && !this.members.areShared(key));
     return [...this.#informers.keys()].flatMap((kind) =>
       this.#informer(kind).byIndex(SHARING_INDEX, `${router.metadata.uid}`).filter(left),
+    );
+  }
+
+  /** The sections of shared pods that Services lead to now, with the names of their routers. */
+  sectionsLedTo(sharedPods: string): ReadonlyMap<number, string> {
+    return ledSections(
+      this.#informer('Service').byIndex(SELECTED_INDEX, sharedPodsKey(sharedPods)) as Service[],
     );
   }
 
