@@ -121,6 +121,7 @@ describe('a provisioner that the manager calls', () => {
   const balancers = new Map<string, RouterSnapshot | undefined>();
   let failure: string | undefined;
   let reason: string | undefined;
+  let idPrefix = 'id';
   let isStuck = (_router: string): boolean => false;
   const stuck: (() => void)[] = [];
   let isHeld = (_router: string): boolean => false;
@@ -139,7 +140,7 @@ describe('a provisioner that the manager calls', () => {
       if (isStuck(`${metadata.name}`)) await new Promise<void>((resolve) => stuck.push(resolve));
       if (!balancers.has(`${metadata.name}`)) balancers.set(`${metadata.name}`, undefined);
       const ip = metadata.name === 'cloud' ? '192.0.2.10' : '192.0.2.11';
-      const loadBalancer: LoadBalancer = { id: `id-${metadata.name}`, name: 'lb' };
+      const loadBalancer: LoadBalancer = { id: `${idPrefix}-${metadata.name}`, name: 'lb' };
       return { addresses: [{ ip }], ready: true, loadBalancer };
     },
     remove: async ({ metadata }) => {
@@ -241,6 +242,23 @@ describe('a provisioner that the manager calls', () => {
     failure = undefined;
     await eventually(async () => (await world.addressesOf('late'))[0] === '192.0.2.10');
     expect(calls).toContain('reconcile cloud from 0');
+  });
+
+  it('gets the complete state when its load balancer is another one, and the router is not ready before', async () => {
+    calls.length = 0;
+    failure = 'the new load balancer is not there yet: wait';
+    idPrefix = 'replaced';
+    await world.make(parametersObject('cloud', { flavor: 'large', drainTime: '1s' }));
+    await expect
+      .poll(async () => (await world.router('cloud'))?.status)
+      .toMatchObject({ loadBalancer: { id: 'replaced-cloud' } });
+    expect((await world.router('cloud'))?.status?.appliedGeneration).toBeUndefined();
+    expect(conditionOf(await world.router('cloud'), 'Ready')).toContain('False NotProgrammed');
+    failure = undefined;
+    await expect.poll(() => calls).toContain('reconcile cloud from 0');
+    await eventually(async () => (await world.addressesOf('late'))[0] === '192.0.2.10');
+    const { metadata, status } = (await world.router('cloud'))!;
+    expect(status?.appliedGeneration).toBe(metadata.generation);
   });
 
   it('gives the reason of an error to the condition', async () => {

@@ -177,6 +177,42 @@ describe('a manager on Octavia', () => {
     expect((await manager().preview(known, ONE, never)).steps).toEqual([]);
   });
 
+  test('creates a load balancer that another program has deleted again, with its address and its routes', async () => {
+    const { object, ensured } = await started('deleted');
+    const own = manager();
+    await own.reconcile(object, ONE, never);
+    const { id = '', ip } = ensured.loadBalancer ?? {};
+    const status = { loadBalancer: { ...ensured.loadBalancer }, addresses: [...ensured.addresses] };
+    const known = { ...object, status };
+    await octavia.delete('loadbalancers', id, { cascade: 'true' });
+    await expect.poll(() => octavia.list('loadbalancers', { name: 'deleted' })).toEqual([]);
+    const again = await ready(own, known);
+    expect(again.loadBalancer?.id).not.toBe(id);
+    expect(again.loadBalancer?.ip).toBe(ip);
+    await own.reconcile(known, ONE, never);
+    expect((await manager().preview(known, ONE, never)).steps).toEqual([]);
+  });
+
+  test('does not delete a load balancer that another manager has repaired', async () => {
+    const { object, ensured } = await started('repaired');
+    const { id = '' } = ensured.loadBalancer ?? {};
+    await server.sql(`update load_balancer set provisioning_status='ERROR' where id='${id}'`);
+    faults.before = async (method, path) => {
+      // The other manager replaces the machines between the look of this one and its call.
+      if (method === 'PUT' && path.endsWith('/failover')) await octavia.failover(id);
+    };
+    onTestFinished(() => {
+      faults.before = async () => {};
+    });
+    await server.hold();
+    onTestFinished(() => server.release());
+    const before = faults.writes.length;
+    expect(await manager().ensure(object, context, never)).toMatchObject({ ready: false });
+    await server.release();
+    expect(faults.writes.slice(before).filter((write) => write.startsWith('DELETE'))).toEqual([]);
+    expect((await ready(manager(), object)).loadBalancer?.id).toBe(id);
+  });
+
   test('waits before it creates a load balancer again that has ended in ERROR twice', async () => {
     const object = router('hopeless');
     const own = provisioner(server, calls, 'test', {}, { ...systemClock, monotonic: () => 1_000_000 });

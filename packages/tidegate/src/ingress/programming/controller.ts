@@ -111,7 +111,17 @@ export function provisionController(context: IngressContext, parts: ProvisionPar
     const ensured = await provisioner.ensure(router, contextOf(router), signal);
     const again = ensured.againAfterMs ?? (provisioner.programming === 'manager' ? RECHECK_MS : undefined);
     if (again !== undefined) dueAt.set(name, clock.monotonic() + again);
-    programs.update(name, { ensured, ensuredGeneration: router.metadata.generation, problem: undefined });
+    // Nothing of what was programmed before is on another load balancer.
+    const { appliedGeneration, ensured: before } = programs.get(name);
+    const isReplaced =
+      before?.loadBalancer !== undefined && before.loadBalancer.id !== ensured.loadBalancer?.id;
+    if (isReplaced) snapshots.failed(name);
+    programs.update(name, {
+      ensured,
+      ensuredGeneration: router.metadata.generation,
+      appliedGeneration: isReplaced ? undefined : appliedGeneration,
+      problem: undefined,
+    });
   }
 
   /** Returns when to call it again. */

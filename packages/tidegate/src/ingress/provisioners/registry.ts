@@ -12,23 +12,25 @@ export interface DeclarationProblem {
   readonly message: string;
 }
 
+/** The RouterProvisioners of the cluster. */
+interface Declared extends Pick<Informer<RouterProvisioner>, 'synced' | 'addHandler'> {
+  readonly cache: Pick<Informer<RouterProvisioner>['cache'], 'list'>;
+}
+
 /**
  * All provisioners: those of Tidegate, and those that administrators have declared. A controller name belongs to the
- * provisioner that had it first; those of Tidegate come before all others, and then the name of the object decides.
+ * provisioner that had it first: those of Tidegate come before all others, then the older object, then the name decides.
  */
 export class ProvisionerRegistry {
   readonly #own: readonly ProvisionerProfile[];
-  readonly #declared: Informer<RouterProvisioner> | undefined;
+  readonly #declared: Declared | undefined;
   readonly #listeners: (() => void)[] = [];
   #byController: ReadonlyMap<string, ProvisionerProfile> = new Map();
   #byDriver: ReadonlyMap<string, ProvisionerProfile> = new Map();
   #problems: readonly DeclarationProblem[] = [];
 
   /** `implemented`: provisioners of this manager besides the built-in ones, for example for a cloud. */
-  constructor(
-    implemented: readonly ProvisionerProfile[] = [],
-    declared: Informer<RouterProvisioner> | undefined = undefined,
-  ) {
+  constructor(implemented: readonly ProvisionerProfile[] = [], declared: Declared | undefined = undefined) {
     this.#own = [
       ...BUILT_IN.filter(({ driver }) => !implemented.some((each) => each.driver === driver)),
       ...implemented,
@@ -75,9 +77,7 @@ export class ProvisionerRegistry {
       for (const name of [profile.controller, ...profile.aliases]) byController.set(name, profile);
       byDriver.set(profile.driver, profile);
     }
-    const declared = [...(this.#declared?.cache.list() ?? [])].sort((a, b) =>
-      `${a.metadata.name}` < `${b.metadata.name}` ? -1 : 1,
-    );
+    const declared = [...(this.#declared?.cache.list() ?? [])].sort((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1));
     for (const object of declared) {
       const profile = profileOf(object);
       const taken = [profile.controller, ...profile.aliases].find((name) => byController.has(name));
@@ -97,6 +97,8 @@ export class ProvisionerRegistry {
     if (!isSame) for (const listener of this.#listeners) listener();
   }
 }
+
+const ageOf = ({ metadata }: RouterProvisioner): string => `${metadata.creationTimestamp} ${metadata.name}`;
 
 /** Whether the profile comes with its program. */
 export const isImplemented = (profile: ProvisionerProfile): profile is Provisioner => 'ensure' in profile;

@@ -24,14 +24,16 @@ export function managedStatus(
   if (ensured === undefined && problem === undefined) return undefined;
   const { status: before, metadata } = router;
   const addresses = [...(ensured?.addresses ?? before?.addresses ?? [])];
-  const appliedGeneration = program.appliedGeneration ?? before?.appliedGeneration;
+  const loadBalancer = ensured?.loadBalancer ?? before?.loadBalancer;
+  // A load balancer that takes the place of another one has no routes yet.
+  const isSame = before?.loadBalancer?.id === undefined || before.loadBalancer.id === loadBalancer?.id;
+  const appliedGeneration = program.appliedGeneration ?? (isSame ? before?.appliedGeneration : undefined);
   const failedHosts = program.failed
     ? [...program.failed]
         .map(([host, { reason, message }]) => ({ host, reason, message: message.slice(0, 1_024) }))
         .sort((a, b) => (a.host < b.host ? -1 : 1))
         .slice(0, MOST_FAILED_HOSTS)
     : before?.failedHosts;
-  const loadBalancer = ensured?.loadBalancer ?? before?.loadBalancer;
   const updates = [
     ready(program, addresses.length, appliedGeneration),
     provisioned(program),

@@ -106,6 +106,8 @@ export class LoadBalancers {
       } catch (error) {
         if (!isKind(error, 'denied', 'busy', 'invalid', 'conflict')) throw error;
         log.info({ error: (error as Error).message }, 'the machines of the load balancer cannot be replaced');
+        // Another manager or the administrator may be repairing it already.
+        if (isKind(error, 'busy') && !(await this.#isFailed(id, signal))) return 'failover';
       }
     }
     log.warn({ loadBalancer: id }, 'the load balancer is in the status ERROR: creating it again');
@@ -126,6 +128,11 @@ export class LoadBalancers {
     const left = await this.of(router, signal);
     for (const each of left) await this.#delete(each, signal);
     return left.length === 0;
+  }
+
+  async #isFailed(id: string, signal: AbortSignal): Promise<boolean> {
+    const found = await this.#octavia.list('loadbalancers', { id }, signal);
+    return found.some((each) => each.id === id && each.provisioning_status === 'ERROR');
   }
 
   async #delete({ id, provisioning_status: status }: OctaviaObject, signal: AbortSignal): Promise<void> {

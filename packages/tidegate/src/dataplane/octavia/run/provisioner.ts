@@ -100,6 +100,8 @@ export class OctaviaProvisioner implements Provisioner {
       const before = router.status?.loadBalancer;
       const found = await this.#loadBalancers.ensure(name, settings, { before, log }, signal);
       if (typeof found === 'number') return retryLater(router, found);
+      // Another program may have deleted the load balancer that is known.
+      if (this.#known.get(name)?.loadBalancer !== found.id) this.#known.delete(name);
       const status = found.provisioning_status;
       if (status === 'ERROR') {
         this.#known.delete(name);
