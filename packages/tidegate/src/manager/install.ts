@@ -50,20 +50,25 @@ export async function installDefinitions(
   const applier = new Applier(client, MANAGER);
   // Every request adds a listener, which would exceed the default limit.
   setMaxListeners(0, signal);
-  await Promise.all(
-    customResourceDefinitions().map(async (definition) => {
-      const { name = '' } = definition.metadata;
-      const options = { resource: DEFINITIONS, signal };
-      let installed = await applier.apply<KubeObject>(definition, options).catch((error: unknown) => {
+  const options = { resource: DEFINITIONS, signal };
+  const applied = await Promise.all(
+    customResourceDefinitions().map((definition) =>
+      applier.apply<KubeObject>(definition, options).catch((error: unknown) => {
         if (!isUnknownField(error, VALIDATIONS)) throw error;
         return applier.apply<KubeObject>(withoutField(definition, VALIDATIONS), options);
-      });
-      while (!isEstablished(installed)) {
-        await sleep(clock, POLL_INTERVAL_MS, signal);
-        installed = await client.get(DEFINITIONS, { name }, { signal });
-      }
-    }),
+      }),
+    ),
   );
+  // One after the other: while the first one is read again and again, the API server establishes the others too. Definitions
+  // are large, and to read all of them at each interval keeps a small API server from its work.
+  for (const definition of applied) {
+    const { name = '' } = definition.metadata;
+    let current = definition;
+    while (!isEstablished(current)) {
+      await sleep(clock, POLL_INTERVAL_MS, signal);
+      current = await client.get(DEFINITIONS, { name }, { signal });
+    }
+  }
 }
 
 /** API servers before Kubernetes 1.25 do not have them. The webhook applies the same rules. */
