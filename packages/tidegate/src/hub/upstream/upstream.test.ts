@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -258,16 +259,22 @@ describe('upstream', () => {
   });
 
   it('does not take a slow server for an unreachable one', async () => {
-    const upstream = await open({
-      servers: [url(0)],
-      timings: { ...TIMINGS, timeoutMs: 400, maxTimeoutMs: 800 },
-    });
+    const clock = new VirtualClock();
+    const timings = { ...TIMINGS, timeoutMs: 400, maxTimeoutMs: 800 };
+    const upstream = await open({ servers: [url(0)], clock, timings, random: () => 0.5 });
     const changes: boolean[] = [];
     upstream.onChange((online) => changes.push(online));
-    api.ready = (_, response) => void setTimeout(() => response.end('ok'), 900);
-    const before = api.probes;
-    // Probes over an existing connection, over a new one, and later again.
-    await eventually(() => api.probes > before + 2);
+    const waiting: ServerResponse[] = [];
+    api.ready = (_, response) => void waiting.push(response);
+    await clock.advance(100);
+    await eventually(() => waiting.length === 1);
+    // No response over the existing connection: the hub asks over a new one.
+    await clock.advance(400);
+    await eventually(() => waiting.length === 2);
+    // No response there either, but the server has accepted the connection.
+    await clock.advance(5_000);
+    waiting[0]!.end('ok');
+    await expect.poll(() => clock.advance(10).then(() => waiting.length)).toBe(3);
     expect(changes).toEqual([]);
   });
 
