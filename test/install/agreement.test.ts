@@ -203,6 +203,13 @@ describe('every Deployment', () => {
   });
 });
 
+it('no role is aggregated, so that Helm and kubectl can delete the roles in any order', () => {
+  // Kubernetes writes an aggregated role again when a role that it contains is deleted, also if it is deleted itself.
+  const roles = objectsWith(['allNamespaces=true']).filter(({ kind }) => kind === 'ClusterRole');
+  expect(roles.length).toBeGreaterThan(1);
+  for (const role of roles) expect(role).not.toHaveProperty('aggregationRule');
+});
+
 it('another namespace is used everywhere', () => {
   for (const hasPolicies of [true, false]) {
     const settings = ['createNamespace=true', 'allNamespaces=true', 'monitoring.enabled=true'];

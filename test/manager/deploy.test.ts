@@ -81,7 +81,6 @@ describe('the manager with only the permissions of its ServiceAccounts', () => {
     // The manager of the test is not behind the Service.
     await kubectl.run('delete validatingwebhookconfiguration,mutatingwebhookconfiguration tidegate');
     await kubectl.apply(...(await webhookObjects(`https://127.0.0.1:${webhook.port}`)));
-    await eventually(async () => (await aggregatedRules()).length > 0);
     for (const part of PARTS) {
       const authorization = await authorizationOf(admin, `tidegate-${part}`);
       const account = new KubeClient({ ...config, credentials: fixedCredential({ authorization }) });
@@ -107,10 +106,6 @@ describe('the manager with only the permissions of its ServiceAccounts', () => {
     await server.stop();
   });
 
-  async function aggregatedRules(): Promise<unknown[]> {
-    const { rules } = await kubectl.json<{ rules?: unknown[] }>('get clusterrole tidegate-apps');
-    return rules ?? [];
-  }
   const isGone = <T extends KubeObject>(
     resource: Resource<T>,
     name: string,
@@ -412,9 +407,9 @@ describe('the manager with only the permissions of its ServiceAccounts', () => {
     await kubectl.run(
       'create clusterrole our-apps --verb=get,list,watch,create,patch,delete --resource=secrets',
     );
-    const rules = (await aggregatedRules()).length;
-    await kubectl.run('label clusterrole our-apps apps.tidegate.io/aggregate-to-apps=true');
-    await eventually(async () => (await aggregatedRules()).length > rules);
+    await kubectl.run(
+      'create rolebinding our-apps --namespace default --clusterrole our-apps --serviceaccount tidegate-system:tidegate-apps',
+    );
     // The controller retries after a while. A change triggers it immediately.
     await kubectl.apply(application({ ...secret, stringData: { pin: '1' } }));
     await eventually(async () => !(await isGone(SECRETS, 'till', 'default')));

@@ -5,7 +5,6 @@ import { eventually } from '../../support/cluster.ts';
 import type { RealCluster } from '../cluster/cluster.ts';
 
 const POOL = 'beijing';
-const LABELED = 'apps.tidegate.io/aggregate-to-apps=true';
 
 const edgeApplication = (name: string, ...manifests: object[]): object => ({
   apiVersion: 'apps.kubeedge.io/v1alpha1',
@@ -69,7 +68,9 @@ export function applications(cluster: () => RealCluster): void {
     await kubectl(
       'create clusterrole our-apps --verb=get,list,watch,create,patch,delete --resource=secrets,counters.shop.example.com',
     );
-    await kubectl(`label clusterrole our-apps ${LABELED}`);
+    await kubectl(
+      'create rolebinding our-apps --namespace default --clusterrole our-apps --serviceaccount tidegate-system:tidegate-apps',
+    );
     await eventually('both objects exist', async () => {
       expect(await kubectl('get secret till -o jsonpath={.data.pin}')).toBe('MTIzNA==');
       expect(await kubectl('get counter sales -o jsonpath={.spec.start}')).toBe('1');

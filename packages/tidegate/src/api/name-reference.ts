@@ -1,6 +1,5 @@
 /** Describes every label and annotation that Tidegate reads or writes. The reference page in docs/ is generated from it. */
 import {
-  AGGREGATE_TO_APPS_LABEL,
   AUTONOMY_ANNOTATION,
   AUTONOMY_DURATION_ANNOTATION,
   BACKEND_PROTOCOL_ANNOTATION,
@@ -146,15 +145,6 @@ const LABELS: readonly Omit<NameReference, 'type'>[] = [
     meaning: 'The YurtAppSet of the object.',
     setBy: 'tidegate',
     dialect: 'openyurt',
-  },
-  {
-    name: AGGREGATE_TO_APPS_LABEL,
-    kinds: ['ClusterRole'],
-    values: '`true`',
-    meaning:
-      'Adds the permissions of the role to those that the manager has for objects of applications, in namespaces that have bound the ClusterRole `tidegate-apps`.',
-    setBy: 'user',
-    dialect: 'tidegate',
   },
   {
     name: ROUTER_LABEL,

@@ -49,8 +49,6 @@ export const EDITIONS_ANNOTATION = 'apps.tidegate.io/editions';
  * the Service.
  */
 export const SERVICE_TARGETS_ANNOTATION = 'apps.tidegate.io/service-targets';
-/** On a ClusterRole: the manager gets its permissions for the objects of applications. */
-export const AGGREGATE_TO_APPS_LABEL = 'apps.tidegate.io/aggregate-to-apps';
 /** On a workload of a YurtAppSet or YurtAppDaemon, its selector and its pods: the pool. */
 export const POOL_NAME_LABEL = 'apps.openyurt.io/pool-name';
 /** On a workload of a YurtAppSet, and on its revisions: the YurtAppSet. */

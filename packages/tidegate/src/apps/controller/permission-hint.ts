@@ -1,5 +1,5 @@
 import { type ApiStatusError, isForbidden, qualifiedName } from '@tidegate/kube';
-import { AGGREGATE_TO_APPS_LABEL, type ResourceIdentifier, SYSTEM_NAMESPACE } from '../../api/index.ts';
+import { type ResourceIdentifier, SYSTEM_NAMESPACE } from '../../api/index.ts';
 
 const ACCOUNT = `${SYSTEM_NAMESPACE}:tidegate-apps`;
 
@@ -12,10 +12,11 @@ export function permissionHint(error: ApiStatusError, identifier: ResourceIdenti
   const { group = '', resource = '', namespace } = identifier;
   const role = `tidegate-apps-${resource}`;
   const create = `kubectl create clusterrole ${role} --verb=get,list,watch,create,patch,delete --resource=${qualifiedName({ group, resource })}`;
+  const bind = `--clusterrole ${role} --serviceaccount ${ACCOUNT}`;
   if (namespace === undefined)
-    return `; to let Tidegate manage ${resource}, run: ${create} && kubectl create clusterrolebinding ${role} --clusterrole ${role} --serviceaccount ${ACCOUNT}`;
+    return `; to let Tidegate manage ${resource}, run: ${create} && kubectl create clusterrolebinding ${role} ${bind}`;
   return (
     `; to let Tidegate create objects in this namespace, run: kubectl create rolebinding tidegate-apps --namespace ${namespace} --clusterrole tidegate-apps --serviceaccount ${ACCOUNT}` +
-    `; if that role does not include ${resource}, run: ${create} && kubectl label clusterrole ${role} ${AGGREGATE_TO_APPS_LABEL}=true`
+    `; if that role does not include ${resource}, run: ${create} && kubectl create rolebinding ${role} --namespace ${namespace} ${bind}`
   );
 }
