@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { L7_ROUTERS, NODE_POOLS, YURT_INGRESSES } from '../../packages/tidegate/src/api/index.ts';
 import { eventually } from '../support/patience.ts';
-import { finish, TestProcess } from '../support/process.ts';
-import { PROGRAM } from '../support/repository.ts';
+import { TestProcess } from '../support/process.ts';
+import { PROGRAM, repositoryFile } from '../support/repository.ts';
 import { EmptyCluster } from './cluster.ts';
 
 const NAMESPACE = 'edge-system';
@@ -58,6 +58,33 @@ describe('tidegate install', () => {
     expect(await exists(NAMESPACES, NAMESPACE)).toBe(false);
     await cluster.kubectl.run('label node --all apps.openyurt.io/nodepool-');
     await cluster.kubectl.run('delete deployment yurt-manager -n kube-system');
+  });
+
+  it('refuses a namespace of Kubernetes or of other programs, whose pods its label would block', async () => {
+    await cluster.kubectl.run('create namespace busy');
+    await cluster.kubectl.run('run other -n busy --image=none');
+    for (const [namespace, why] of [
+      ['busy', 'namespace busy has pods of other programs: other'],
+      ['kube-system', 'namespace kube-system belongs to Kubernetes'],
+    ] as const) {
+      const { code, stderr } = await cluster.run('install', '--namespace', namespace);
+      expect(code).toBe(1);
+      expect(stderr).toContain('nothing was changed, because');
+      expect(stderr).toContain(why);
+    }
+    await cluster.kubectl.run('delete namespace busy');
+  });
+
+  it('warns about pods of another ingress controller in the namespace of front doors', async () => {
+    await cluster.kubectl.run('create namespace ingress-nginx');
+    await cluster.kubectl.run('run ingress-nginx-controller -n ingress-nginx --image=none');
+    const warning = 'namespace ingress-nginx has pods of other programs: ingress-nginx-controller';
+    const { code, stderr } = await cluster.run('install', ...FLAGS, '--dry-run');
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(warning) });
+    const { stdout } = await cluster.run('check', '--pre', ...FLAGS);
+    expect(stdout).toContain(warning);
+    await cluster.kubectl.run('delete namespace ingress-nginx');
+    await eventually(async () => !(await exists(NAMESPACES, 'ingress-nginx')));
   });
 
   it('refuses values that do not exist', async () => {
@@ -187,20 +214,37 @@ describe('tidegate uninstall', () => {
     await cluster.kubectl.run('annotate node cloud-2 hub.tidegate.io/version-');
   });
 
-  it('keeps the CRDs, their objects and the routers, and leaves no finalizer behind', async () => {
+  it('refuses another namespace than that of the installation', async () => {
+    const { code, stderr } = await cluster.run('uninstall', '--yes');
+    expect(code).toBe(1);
+    expect(stderr).toContain('is installed in namespace edge-system: use --namespace edge-system');
+    expect(await exists(NODE_POOLS, 'shop')).toBe(true);
+  });
+
+  it('keeps the CRDs, their objects, the routers, and finalizers of other programs', async () => {
+    await cluster.kubectl.run(
+      'patch yurtingress doors --type=json -p [{"op":"add","path":"/metadata/finalizers/-","value":"example.com/keep"}]',
+    );
     const { code, stderr } = await cluster.run('uninstall', ...FLAGS, '--keep-crds', '--yes');
     expect({ code, stderr }).toMatchObject({ code: 0 });
     const doors = await cluster.client.get(YURT_INGRESSES, { name: 'doors' });
-    expect(doors.metadata.finalizers ?? []).toEqual([]);
+    expect(doors.metadata.finalizers).toEqual(['example.com/keep']);
+    await cluster.kubectl.run('patch yurtingress doors --type=merge -p {"metadata":{"finalizers":[]}}');
     expect(await exists(DEPLOYMENTS, 'tidegate-router-shop', 'ingress-nginx')).toBe(true);
     await eventually(async () => !(await exists(NAMESPACES, NAMESPACE)));
   });
 
-  it('removes everything after another installation', async () => {
+  it('removes everything after another installation, also if it is interrupted shortly before its end', async () => {
+    await cluster.kubectl.run('delete namespace tidegate-routers');
     const installed = await cluster.run('install', ...FLAGS, '--timeout', '10m');
     expect(installed).toMatchObject({ code: 0 });
-    const { code, stderr } = await cluster.run('uninstall', ...FLAGS, '--yes', '--timeout', '10m');
-    expect({ code, stderr }).toMatchObject({ code: 0 });
+    const args = ['uninstall', ...FLAGS, '--yes', '--timeout', '10m'];
+    const broken = new TestProcess([process.execPath, PROGRAM, ...args, '--kubeconfig', cluster.kubeconfig]);
+    await broken.until(({ stderr }) => stderr.includes('deleting Namespace'));
+    await broken.kill('SIGKILL');
+    const { code, stderr } = await cluster.run(...args);
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('no record') });
+    expect(await exists(NAMESPACES, 'tidegate-routers')).toBe(false);
     await eventually(async () => !(await exists(NAMESPACES, NAMESPACE)));
     expect(await exists(DEFINITIONS, 'nodepools.apps.openyurt.io')).toBe(false);
     expect(await exists(DEPLOYMENTS, 'tidegate-router-shop', 'ingress-nginx')).toBe(false);
@@ -212,12 +256,38 @@ describe('tidegate uninstall', () => {
     expect(metadata.annotations?.['pools.tidegate.io/written']).toBeUndefined();
   });
 
-  it('does nothing bad on a cluster without Tidegate', async () => {
-    const { code } = await finish([
-      process.execPath,
-      PROGRAM,
-      ...['uninstall', '--yes', '--kubeconfig', cluster.kubeconfig],
-    ]);
+  it('does not touch NodePools of OpenYurt on a cluster without Tidegate', async () => {
+    await cluster.kubectl.run(`apply -f ${repositoryFile('deploy/crds/nodepools.apps.openyurt.io.yaml')}`);
+    await eventually(async () => {
+      await cluster.kubectl.apply({
+        apiVersion: 'apps.openyurt.io/v1beta2',
+        kind: 'NodePool',
+        metadata: { name: 'foreign' },
+      });
+      return true;
+    });
+    const { code, stdout } = await cluster.run('uninstall', '--yes');
+    expect(stdout).toContain('Tidegate is not installed in namespace tidegate-system. Nothing was removed.');
     expect(code).toBe(0);
+    expect(await exists(NODE_POOLS, 'foreign')).toBe(true);
+  });
+
+  it('refuses to delete the objects of a Helm release', async () => {
+    await cluster.kubectl.apply(
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'tidegate-system' } },
+      {
+        apiVersion: 'v1',
+        kind: 'ServiceAccount',
+        metadata: {
+          name: 'tidegate-pools',
+          namespace: 'tidegate-system',
+          annotations: { 'meta.helm.sh/release-name': 'edge' },
+        },
+      },
+    );
+    const { code, stderr } = await cluster.run('uninstall', '--yes');
+    expect(stderr).toContain('belongs to the Helm release edge: remove it with helm uninstall edge');
+    expect(code).toBe(1);
+    expect(await exists(NODE_POOLS, 'foreign')).toBe(true);
   });
 });

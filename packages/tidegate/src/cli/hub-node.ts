@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { KubeClient, LEASES, loadConfig, NODES, systemClock } from '@tidegate/kube';
 import { Command, Option } from 'commander';
 import { HUB_VERSION_ANNOTATION } from '../api/index.ts';
-import { enroll, type Layout, layoutIn, planEnrollment, withdraw } from '../enroll/index.ts';
+import { enroll, type Layout, layoutIn, planEnrollment, requireRoot, withdraw } from '../enroll/index.ts';
 import { parseDuration } from './options.ts';
 import { packageFile, packageVersion } from './package-files.ts';
 import { CommandError, fail, stopSignal } from './process.ts';
@@ -87,6 +87,7 @@ async function runInstall(options: InstallFlags): Promise<void> {
   const signal = stopSignal();
   const progress = new Progress(process.stderr);
   try {
+    requireRoot(options.root);
     const layout = layoutOf(options);
     const enrollment = planEnrollment({
       layout,
@@ -123,6 +124,7 @@ async function runInstall(options: InstallFlags): Promise<void> {
 async function runUninstall(options: NodeFlags): Promise<void> {
   const progress = new Progress(process.stderr);
   try {
+    requireRoot(options.root);
     const layout = layoutOf(options);
     await withdraw({
       layout,

@@ -100,6 +100,7 @@ async function run(options: Options, upgrade: boolean): Promise<void> {
       });
       progress.end();
       for (const line of planText(prepared)) console.error(line);
+      for (const warning of prepared.warnings) console.error(`Warning: ${warning}`);
       if (prepared.refusals.length > 0)
         throw new CommandError(
           `nothing was changed, because\n${prepared.refusals.map((each) => `  - ${each}`).join('\n')}`,

@@ -3,12 +3,9 @@ import { Command } from 'commander';
 import {
   customObjects,
   DEFAULT_NAMESPACE,
-  defaultObjects,
   lossesText,
-  nameOf,
-  nodesWithHub,
+  planRemoval,
   readChart,
-  readInventory,
   removeAll,
 } from '../install/index.ts';
 import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
@@ -50,24 +47,25 @@ async function run(options: Options): Promise<void> {
   const { namespace, keepCrds = false } = options;
   try {
     await withClient(options, async (client) => {
-      const inventory = await readInventory(client, namespace);
-      if (inventory === undefined)
+      const chart = readChart(packageFile('deploy/chart'));
+      const removal = await planRemoval(client, { chart, namespace, force: options.force === true, signal });
+      if (removal === undefined) {
+        console.log(`Tidegate is not installed in namespace ${namespace}. Nothing was removed.`);
+        return;
+      }
+      const { objects, createdNamespaces, isRecorded, refusals } = removal;
+      if (!isRecorded)
         progress.note(
           `no record of an installation in namespace ${namespace}; the objects of this version are removed`,
         );
       for (const line of lossesText(await customObjects(client, signal), keepCrds)) console.error(line);
-      const hubs = await nodesWithHub(client, signal);
-      if (hubs.length > 0 && !options.force)
-        throw new CommandError(
-          `nothing was removed: these nodes use a hub, which needs permissions that would be deleted: ${hubs.join(', ')}. Run tidegate hub uninstall on each of them first, or use --force`,
-        );
+      if (refusals.length > 0) throw new CommandError(`nothing was removed: ${refusals.join('\n')}`);
       if (!options.yes)
         throw new CommandError('nothing was removed: run the command again with --yes to remove Tidegate');
-      const chart = readChart(packageFile('deploy/chart'));
       await removeAll(client, {
         namespace,
-        objects: inventory?.objects ?? defaultObjects(chart, namespace).map(nameOf),
-        createdNamespaces: inventory?.createdNamespaces ?? [],
+        objects,
+        createdNamespaces,
         keepCrds,
         timeoutMs: options.timeout,
         clock: systemClock,

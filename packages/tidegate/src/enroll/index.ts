@@ -4,7 +4,7 @@
  *
  * One installation:
  *   1. `planEnrollment` (plan.ts) reads the kubeconfig of the kubelet, or makes one from a token, and refuses what would make
- *      the hub its own API server (own-upstream.ts).
+ *      the hub its own API server (own-upstream.ts), or the name of another node (node-name.ts).
  *   2. `enroll` (enroll.ts) writes the files of the hub (files.ts, service.ts), starts it and waits until it answers. Until
  *      then, nothing that the kubelet uses has changed.
  *   3. It records what it is about to change (record.ts), and points the kubeconfig files of the kubelet and kube-proxy to the
@@ -18,4 +18,5 @@ export { enroll } from './enroll.ts';
 export { type Layout, layoutIn } from './files.ts';
 export { ownUpstream } from './own-upstream.ts';
 export { planEnrollment } from './plan.ts';
+export { requireRoot } from './root.ts';
 export { withdraw } from './withdraw.ts';

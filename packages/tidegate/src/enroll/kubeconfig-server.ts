@@ -1,4 +1,4 @@
-/** Reads and replaces the server in a kubeconfig file. Everything else in the file stays as it is, comments included. */
+/** Reads a kubeconfig file, and replaces the server in it. Everything else in the file stays as it is, comments included. */
 import { isMap, isSeq, parseDocument, type YAMLMap } from 'yaml';
 import { EnrollError } from './error.ts';
 
@@ -16,8 +16,19 @@ export function withServer(file: string, text: string, server: string): string {
   return document.toString({ lineWidth: 0 });
 }
 
+/** The fields of the user of the current context. */
+export function userIn(file: string, text: string): Record<string, unknown> {
+  const { named, context } = contextIn(file, text);
+  return named('users', context.get('user'), 'user').toJSON() as Record<string, unknown>;
+}
+
 /** The cluster of the current context. */
 function clusterIn(file: string, text: string) {
+  const { document, named, context } = contextIn(file, text);
+  return { document, cluster: named('clusters', context.get('cluster'), 'cluster') };
+}
+
+function contextIn(file: string, text: string) {
   const document = parseDocument(text);
   const [syntax] = document.errors;
   if (syntax !== undefined) throw new EnrollError(`${file}: ${syntax.message.split('\n')[0]}`);
@@ -31,6 +42,5 @@ function clusterIn(file: string, text: string) {
       throw new EnrollError(`${file}: ${list} has no entry ${JSON.stringify(name)} with the field ${field}`);
     return found;
   };
-  const context = named('contexts', document.get('current-context'), 'context');
-  return { document, cluster: named('clusters', context.get('cluster'), 'cluster') };
+  return { document, named, context: named('contexts', document.get('current-context'), 'context') };
 }

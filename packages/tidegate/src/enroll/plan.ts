@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { EnrollError } from './error.ts';
 import type { Layout } from './files.ts';
 import { serverIn, withServer } from './kubeconfig-server.ts';
+import { nodeNameIn } from './node-name.ts';
 import { type HubListeners, ownUpstream } from './own-upstream.ts';
 import { type EnrollmentRecord, readRecord } from './record.ts';
 
@@ -32,16 +33,28 @@ export function planEnrollment(request: EnrollRequest): Enrollment {
   const { layout, nodeName, mode, listeners, join, others } = request;
   const hubUrl = `https://${listeners.bindAddress}:${listeners.httpsPort}`;
   const before = readRecord(layout.record);
-  const record: EnrollmentRecord = { nodeName, mode, takenOver: [], created: [] };
+  if (before !== undefined && before.mode !== mode)
+    throw new EnrollError(`a hub is installed as ${before.mode}: run tidegate hub uninstall first`);
+  for (const file of others)
+    if (!existsSync(file)) throw new EnrollError(`--take-over ${file}: the file does not exist`);
+  // What an earlier installation has changed must be given back too.
+  const earlier = before?.takenOver.map(({ file }) => file) ?? [];
+  const record: EnrollmentRecord = { nodeName, mode, takenOver: [], created: [...(before?.created ?? [])] };
   const hubFiles = new Map<string, string>();
   const takeOver = new Map<string, string>();
-  for (const file of [layout.kubelet, ...others]) {
+  for (const file of new Set([layout.kubelet, ...others, ...earlier])) {
     if (!existsSync(file)) continue;
     const text = readFileSync(file, 'utf8');
     const server = upstreamOf(file, serverIn(file, text), before, listeners);
     record.takenOver.push({ file, server });
     takeOver.set(file, withServer(file, text, hubUrl));
-    if (file === layout.kubelet) hubFiles.set(layout.hub, withServer(file, text, server));
+    if (file !== layout.kubelet) continue;
+    hubFiles.set(layout.hub, withServer(file, text, server));
+    const actual = nodeNameIn(layout.root, file, text);
+    if (actual !== undefined && actual !== nodeName)
+      throw new EnrollError(
+        `${file}: the kubelet is node ${actual}, not ${nodeName}: set --node-name ${actual}`,
+      );
   }
   const hasCredentials = hubFiles.has(layout.hub);
   if (!hasCredentials) {

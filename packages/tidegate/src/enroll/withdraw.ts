@@ -26,8 +26,9 @@ export async function withdraw({ layout, run, release, onStep, onNote }: Withdra
   giveBack(record);
   await run(['systemctl', 'restart', 'kubelet.service']);
   onStep('stopping the hub');
-  if (record.mode === 'systemd') await run(['systemctl', 'disable', '--now', 'tidegate-hub.service']);
-  else rmSync(layout.staticPod, { force: true });
+  // An installation or a removal that was interrupted may have left no unit.
+  if (existsSync(layout.unit)) await run(['systemctl', 'disable', '--now', 'tidegate-hub.service']);
+  rmSync(layout.staticPod, { force: true });
   // After the hub has stopped, because it writes the annotation when it starts.
   await release(record).catch((error: unknown) => {
     onNote(

@@ -13,7 +13,7 @@
  *   3. `applyPlan` (apply-plan.ts) applies the objects in order, between two writes of the inventory (inventory.ts).
  *   4. `untilReady` (ready.ts) waits for the manager and says what it waits for (not-ready.ts).
  *
- * `tidegate uninstall` says what is lost (losses.ts) and removes everything in the reverse order (remove.ts). The rules of
+ * `tidegate uninstall` says what speaks against it (removal.ts) and what is lost (losses.ts), and removes everything in the reverse order (remove.ts). The rules of
  * version skew are in versions.ts.
  */
 export { applyPlan } from './apply-plan.ts';
@@ -21,17 +21,19 @@ export { type Chart, objectsOf, readChart } from './chart.ts';
 export { valuesSchema } from './chart-files.ts';
 export { foreignControllers } from './foreign.ts';
 export { nameOf, readInventory, textOf } from './inventory.ts';
-export { customObjects, lossesText, nodesWithHub } from './losses.ts';
+export { customObjects, lossesText } from './losses.ts';
 export { ALERTS } from './monitoring.ts';
 export { notReadyText } from './not-ready.ts';
+export { occupiedNamespaces } from './occupied.ts';
 export {
   BASE_SETTINGS,
   DEFAULT_NAMESPACE,
   OVERLAYS,
 } from './overlays.ts';
 export type { Plan } from './plan.ts';
-export { defaultObjects, type Prepared, prepareInstall } from './prepare.ts';
+export { defaultObjects, type Prepared, prepareInstall, ROUTER_NAMESPACES } from './prepare.ts';
 export { PART_OF_SELECTOR, untilReady, whatIsMissing } from './ready.ts';
+export { planRemoval } from './removal.ts';
 export { removeAll } from './remove.ts';
 export { defaultValues, withSettings } from './set-values.ts';
 export { valueDefinitions } from './values.ts';

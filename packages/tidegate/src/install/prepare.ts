@@ -1,14 +1,19 @@
 /** Everything that `tidegate install` and `tidegate upgrade` find out before they act. */
 import type { KubeClient, KubeObject } from '@tidegate/kube';
+import { FRONT_DOOR_NAMESPACE, ROUTER_NAMESPACE } from '../api/index.ts';
 import { adaptToServer, servesPolicies } from './adapt.ts';
 import { authorityOf, withAuthority } from './authority.ts';
 import { type Chart, objectsOf } from './chart.ts';
 import { type Inventory, readInventory } from './inventory.ts';
+import { occupiedNamespaces } from './occupied.ts';
 import { BASE_SETTINGS } from './overlays.ts';
 import { type Plan, planChanges } from './plan.ts';
 import { refusals } from './refusals.ts';
 import { changedValues, defaultValues, type Values, withSettings, withStored } from './set-values.ts';
 import { valueDefinitions } from './values.ts';
+
+/** The namespaces of routers. They may have been created by other projects, for example OpenYurt. */
+export const ROUTER_NAMESPACES: readonly string[] = [ROUTER_NAMESPACE, FRONT_DOOR_NAMESPACE];
 
 export interface InstallRequest {
   chart: Chart;
@@ -26,6 +31,8 @@ export interface Prepared {
   inventory: Inventory | undefined;
   /** What to store: the values that differ from the defaults. */
   values: Values;
+  /** What the user should know before the change. */
+  warnings: readonly string[];
   /** Why nothing is changed. Empty if the installation can start. */
   refusals: readonly string[];
 }
@@ -55,10 +62,12 @@ export async function prepareInstall(client: KubeClient, request: InstallRequest
     steps: plan.steps,
     upgrade: request.upgrade,
   });
+  const occupied = await occupiedNamespaces(client, ROUTER_NAMESPACES, signal);
   return {
     plan,
     inventory,
     values: changedValues(definitions, values),
+    warnings: occupied.map(({ text, todo }) => `${text}: ${todo}`),
     refusals: [...against, ...plan.problems],
   };
 }

@@ -9,7 +9,9 @@ import {
 } from '@tidegate/kube';
 import { NODE_GROUP_LABEL, NODE_POOL_LABEL } from '../api/index.ts';
 import { foreignControllers } from './foreign.ts';
-import { findInventories, type Inventory, nameOf, textOf } from './inventory.ts';
+import { helmRelease } from './helm.ts';
+import { findInventories, type Inventory } from './inventory.ts';
+import { isOfKubernetes, occupiedNamespaces } from './occupied.ts';
 import type { Step } from './plan.ts';
 import { type Values, valueAt } from './set-values.ts';
 import { upgradeProblem } from './versions.ts';
@@ -31,6 +33,7 @@ export async function refusals(situation: Situation): Promise<string[]> {
   return [
     ...(await terminating(situation)),
     ...(await otherInstallations(situation)),
+    ...(await unsuitableNamespace(situation)),
     ...versionProblems(situation),
     ...(await managedByHelm(situation)),
     ...(await lostVersions(situation)),
@@ -62,6 +65,16 @@ async function otherInstallations({ client, namespace }: Situation): Promise<str
     );
 }
 
+/** The namespace of the manager gets restrictions that other programs would not survive. */
+async function unsuitableNamespace({ client, namespace, inventory }: Situation): Promise<string[]> {
+  if (inventory !== undefined) return [];
+  if (isOfKubernetes(namespace))
+    return [
+      `namespace ${namespace} belongs to Kubernetes, and an installation allows restricted pods only: use a namespace for Tidegate alone`,
+    ];
+  return (await occupiedNamespaces(client, [namespace])).map(({ text, todo }) => `${text}: ${todo}`);
+}
+
 function versionProblems({ inventory, version, upgrade }: Situation): string[] {
   if (inventory === undefined)
     return upgrade ? ['Tidegate is not installed in this namespace: run tidegate install'] : [];
@@ -79,11 +92,10 @@ async function managedByHelm({ client, steps }: Situation): Promise<string[]> {
   const existing = steps.filter(({ action, resource }) => action !== 'create' && resource !== undefined);
   for (const { object, resource } of existing) {
     const target = { name: object.metadata.name ?? '', namespace: object.metadata.namespace };
-    const { metadata } = await client.get(resource as Resource, target);
-    const release = metadata.annotations?.['meta.helm.sh/release-name'];
-    if (release !== undefined)
+    const found = helmRelease([await client.get(resource as Resource, target)]);
+    if (found !== undefined)
       return [
-        `${textOf(nameOf(object))} belongs to the Helm release ${release}: change the installation with helm upgrade`,
+        `${found.object} belongs to the Helm release ${found.release}: change the installation with helm upgrade`,
       ];
   }
   return [];

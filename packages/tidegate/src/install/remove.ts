@@ -3,8 +3,27 @@
  * changes without a manager; then the custom resources, while the controllers can still clean up; then the manager; then what
  * is left, without waiting for finalizers that no controller would remove any more.
  */
-import { type Clock, isNotFound, type KubeClient, NAMESPACES, NODES, PODS, sleep } from '@tidegate/kube';
-import { DESIRED_NODE_POOL_LABEL, NODE_POOL_LABEL, ROUTER_LABEL } from '../api/index.ts';
+import {
+  type Clock,
+  isNotFound,
+  type KubeClient,
+  NAMESPACES,
+  NODES,
+  PODS,
+  removeFinalizer,
+  sleep,
+} from '@tidegate/kube';
+import {
+  DESIRED_NODE_POOL_LABEL,
+  EDGE_APPLICATION_FINALIZER,
+  NODE_GROUP_FINALIZER,
+  NODE_POOL_FINALIZER,
+  NODE_POOL_LABEL,
+  OPENYURT_YURT_INGRESS_FINALIZER,
+  ROUTER_FINALIZER,
+  ROUTER_LABEL,
+  YURT_INGRESS_FINALIZER,
+} from '../api/index.ts';
 import { deleteNamed, servedAs } from './apply-plan.ts';
 import { INVENTORY_NAME, type ObjectName, textOf } from './inventory.ts';
 import { customObjects } from './losses.ts';
@@ -48,8 +67,10 @@ export async function removeAll(client: KubeClient, options: RemoveOptions): Pro
     onStep(`deleting ${textOf(name)}`);
     await deleteNamed(client, name, signal);
   }
+  const deleted = await deleteNamespaces(client, options);
+  // The record is deleted last, with its namespace or alone, so that a removal that was interrupted can be continued.
   await deleteNamed(client, { apiVersion: 'v1', kind: 'ConfigMap', namespace, name: INVENTORY_NAME }, signal);
-  await deleteNamespaces(client, options);
+  await untilGone(client, deleted, options);
 }
 
 /** The controllers do the work as long as they run. */
@@ -113,16 +134,35 @@ async function untilStopped(
   }
 }
 
-/** Without a manager, no controller removes finalizers, and objects could never be deleted. */
-async function releaseFinalizers(client: KubeClient, { keepCrds, signal }: RemoveOptions): Promise<void> {
-  for (const { resource, objects } of await customObjects(client, signal))
-    for (const { metadata } of objects) {
-      const target = { name: metadata.name ?? '', namespace: metadata.namespace };
-      if ((metadata.finalizers ?? []).length > 0)
-        await ignoreNotFound(
-          client.patch(resource, target, 'merge', { metadata: { finalizers: null } }, { signal }),
-        );
-      if (!keepCrds) await ignoreNotFound(client.delete(resource, target, { signal }));
+const FINALIZERS = [
+  NODE_POOL_FINALIZER,
+  NODE_GROUP_FINALIZER,
+  EDGE_APPLICATION_FINALIZER,
+  ROUTER_FINALIZER,
+  YURT_INGRESS_FINALIZER,
+  OPENYURT_YURT_INGRESS_FINALIZER,
+];
+
+/** Without a manager, no controller removes its finalizers, and objects could never be deleted. Others remove their own. */
+async function releaseFinalizers(
+  client: KubeClient,
+  { keepCrds, signal, onNote }: RemoveOptions,
+): Promise<void> {
+  for (const { resource, kind, objects } of await customObjects(client, signal))
+    for (const object of objects) {
+      const target = { name: object.metadata.name ?? '', namespace: object.metadata.namespace };
+      let released = object;
+      await ignoreNotFound(
+        (async () => {
+          for (const finalizer of FINALIZERS)
+            released = await removeFinalizer(client, resource, released, finalizer, { signal });
+        })(),
+      );
+      if (keepCrds) continue;
+      const { finalizers = [] } = released.metadata;
+      if (finalizers.length > 0)
+        onNote(`${kind} ${target.name} waits for finalizers of other programs: ${finalizers.join(', ')}`);
+      await ignoreNotFound(client.delete(resource, target, { signal }));
     }
 }
 
@@ -152,11 +192,16 @@ async function deleteRouters(client: KubeClient, { signal, onStep }: RemoveOptio
   }
 }
 
-/** Only namespaces that the installation has created, and not if routers stay in them. */
-async function deleteNamespaces(client: KubeClient, options: RemoveOptions): Promise<void> {
+/**
+ * Only namespaces that the installation has created, and not if routers stay in them. That of the manager is the last one.
+ * Returns the names.
+ */
+async function deleteNamespaces(client: KubeClient, options: RemoveOptions): Promise<string[]> {
   const { namespace, objects, createdNamespaces, keepCrds, signal, onStep, onNote } = options;
   const deleted: string[] = [];
-  for (const { name, apiVersion, kind } of objects.filter((object) => object.kind === 'Namespace')) {
+  const isOwn = ({ name }: ObjectName): number => Number(name === namespace);
+  const all = objects.filter(({ kind }) => kind === 'Namespace').toSorted((a, b) => isOwn(a) - isOwn(b));
+  for (const { name, apiVersion, kind } of all) {
     if (keepCrds && name !== namespace) continue;
     if (!createdNamespaces.includes(name)) {
       onNote(
@@ -168,7 +213,7 @@ async function deleteNamespaces(client: KubeClient, options: RemoveOptions): Pro
     await deleteNamed(client, { apiVersion, kind, name }, signal);
     deleted.push(name);
   }
-  await untilGone(client, deleted, options);
+  return deleted;
 }
 
 /** Until then, another installation could not create its objects. */

@@ -7,7 +7,12 @@ import {
   type Resource,
   SERVICES,
 } from '@tidegate/kube';
-import { customObjects, foreignControllers } from '../../install/index.ts';
+import {
+  customObjects,
+  foreignControllers,
+  occupiedNamespaces,
+  ROUTER_NAMESPACES,
+} from '../../install/index.ts';
 import { type Check, error, type Finding, ok, warning } from '../check.ts';
 
 export const leftovers: Check = {
@@ -20,6 +25,9 @@ export const leftovers: Check = {
         const [what = '', todo = ''] = text.split(': ');
         return error(what, todo);
       }),
+      ...(await occupiedNamespaces(client, ROUTER_NAMESPACES, signal)).map(({ text, todo }) =>
+        warning(text, todo),
+      ),
       ...(await deadWebhooks(client, signal)),
       ...(await ingressNginxClasses(client, signal)),
       ...(await edgeNodes(client, signal)),
