@@ -56,7 +56,30 @@ export class Writes {
     if (this.#options.chainFor(call).filters.length > 0) return this.#filtered(call);
     const answer = await this.#options.forwarding.send(call);
     if (answer.status < 300 && isShared(resourceOf(info))) return this.#sharedWrite(call, answer);
+    if (answer.status < 300 && this.#changesCopy(call)) return this.#copiedWrite(call, answer);
     await passBack(call, answer);
+  }
+
+  /** Whether the client has read this object before, so that the hub has a copy that the write makes out of date. */
+  #changesCopy({ info, identity, target }: ResourceCall): boolean {
+    const { name, subresource, verb } = info;
+    if (name === '' || subresource !== '' || target.searchParams.has('dryRun')) return false;
+    if (!['update', 'patch', 'delete'].includes(verb)) return false;
+    return this.#options.views.hasObject(identity.key, resourceOf(info), namespaceOf(info), name);
+  }
+
+  /** Without a link, the client must not read what the object was before its own write. */
+  async #copiedWrite(call: ResourceCall, answer: Awaited<ReturnType<Forwarding['send']>>): Promise<void> {
+    const { views } = this.#options;
+    const { info, identity } = call;
+    const resource = resourceOf(info);
+    if (info.verb === 'delete' || !isPlainJson(answer)) {
+      await views.forgetObject(identity.key, resource, namespaceOf(info), info.name);
+      return passBack(call, answer);
+    }
+    const whole = { ...answer, body: await readAll(answer.body) };
+    await views.rememberObject(identity.key, resource, jsonOf(whole));
+    passWhole(call, whole);
   }
 
   /**
@@ -183,10 +206,7 @@ export class Writes {
   async #sharedWrite(call: ResourceCall, answer: Awaited<ReturnType<Forwarding['send']>>): Promise<void> {
     const { recentWrites } = this.#options;
     const resource = resourceOf(call.info);
-    const plain =
-      /^application\/json/.test(`${answer.headers['content-type']}`) &&
-      answer.headers['content-encoding'] === undefined;
-    if (!plain) {
+    if (!isPlainJson(answer)) {
       recentWrites.wrote(resource, undefined);
       return passBack(call, answer);
     }
@@ -195,6 +215,9 @@ export class Writes {
     passWhole(call, whole);
   }
 }
+
+const isPlainJson = ({ headers }: Awaited<ReturnType<Forwarding['send']>>): boolean =>
+  /^application\/json/.test(`${headers['content-type']}`) && headers['content-encoding'] === undefined;
 
 const isNodes = ({ info: { group, resource, subresource } }: ResourceCall): boolean =>
   group === '' && resource === 'nodes' && subresource === '';

@@ -169,7 +169,7 @@ export class Views {
     return list === undefined ? 'incomplete' : this.#store(key, list);
   }
 
-  /** Stores the response to a GET, unless a followed view contains the object and keeps it current already. */
+  /** Stores the response to a GET or to a write, unless a followed view contains the object and keeps it current already. */
   async rememberObject(identity: string, resource: Resource, object: KubeObject): Promise<void> {
     const item = itemOf(object, resource);
     const followed = [...this.#views.group(identity, resource)].filter((view) => view.isFollowed);
@@ -180,6 +180,11 @@ export class Views {
       resourceVersion: item.resourceVersion,
       items: [item],
     });
+  }
+
+  /** Whether the response to a GET is stored. */
+  hasObject(identity: string, resource: Resource, namespace: string, name: string): boolean {
+    return this.#views.get(singleKey(identity, resource, namespace, name))?.progress !== undefined;
   }
 
   /** Deletes what a GET has stored. Called when the API server has answered 404. */
