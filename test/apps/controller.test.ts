@@ -426,7 +426,8 @@ describe('the application controller', () => {
 
   it('does not prune an object of another controller that a user names in the application and its status', async () => {
     // The owner exists, because the garbage collector deletes objects of owners that do not.
-    const { uid = '' } = (await client.create(CONFIG_MAPS, settings('db'), { namespace })).metadata;
+    const db = await client.create<KubeObject>(CONFIG_MAPS, settings('db'), { namespace });
+    const { uid = '' } = db.metadata;
     const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'db', uid, controller: true }];
     await client.create(CONFIG_MAPS, settings('victim', { a: '1' }, { namespace, ownerReferences }), {
       namespace,
