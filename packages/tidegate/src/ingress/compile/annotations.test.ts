@@ -48,7 +48,6 @@ describe('readAnnotations with an invalid value', () => {
     ['max-body-size', '8 m'],
     ['max-body-size', '999999999999g'],
     ['max-body-size', 'off'],
-    ['ssl-redirect', 'yes'],
   ])('ignores and reports %s: %j', (name, value) => {
     const { problems, ...rest } = read(name, value);
     const { problems: _, ...nothing } = readAnnotations();
@@ -58,6 +57,22 @@ describe('readAnnotations with an invalid value', () => {
     ]);
   });
 });
+
+test.each(['yes', '', 'on'])(
+  'closes the routes if a redirect to HTTPS is asked for in other words: %j',
+  (value) => {
+    const { closesRoutes, problems } = read('ssl-redirect', value);
+    expect(closesRoutes).toBe(true);
+    expect(problems).toMatchObject([
+      {
+        reason: 'InvalidAnnotation',
+        field: 'metadata.annotations[tidegate.io/ssl-redirect]',
+        message: `Invalid value ${JSON.stringify(value)}: write one of true, false. All requests for the paths of the Ingress get the response 503.`,
+      },
+    ]);
+    expect(readAnnotations().closesRoutes).toBe(false);
+  },
+);
 
 describe('an unsupported protocol of the backend', () => {
   test.each([

@@ -53,6 +53,12 @@ const PROTOCOL: Grammar<Upstream['protocol']> = {
   otherwise: 'Requests to the backends of the Ingress get the response 503.',
 };
 
+/** As with the annotation of ingress-nginx: what was meant to be sent over TLS is not sent without it. */
+const REDIRECT: Grammar<'true' | 'false'> = {
+  ...oneOf('true', 'false'),
+  otherwise: 'All requests for the paths of the Ingress get the response 503.',
+};
+
 /** With the names of ingress-nginx too. */
 const BALANCE: Grammar<Upstream['balance']> = {
   read(value) {
@@ -108,17 +114,20 @@ export function readAnnotations(
   const read = readPolicies(nginx.policies, ingress);
   // Tidegate's own annotation wins.
   const policies = annotations[SSL_REDIRECT_ANNOTATION] === undefined ? read : { ...read, secure: undefined };
+  const protocol = reader.readOr('http', BACKEND_PROTOCOL_ANNOTATION, PROTOCOL);
+  const balance = reader.read(BALANCE_ANNOTATION, BALANCE) ?? 'roundRobin';
+  const redirect = reader.readOr('false', SSL_REDIRECT_ANNOTATION, REDIRECT);
   const has = (wanted: Effect): boolean => policies.invalid.some(({ effect }) => effect === wanted);
   return {
-    protocol: reader.readOr('http', BACKEND_PROTOCOL_ANNOTATION, PROTOCOL),
-    balance: reader.read(BALANCE_ANNOTATION, BALANCE) ?? 'roundRobin',
+    protocol,
+    balance,
     limits: {
       ...Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)),
       ...policies.forwarding,
     },
-    redirectToHttps: reader.read(SSL_REDIRECT_ANNOTATION, oneOf('true', 'false')) === 'true',
+    redirectToHttps: redirect === 'true',
     closes: nginx.refused.length > 0 || has('closesHosts'),
-    closesRoutes: has('closesRoutes'),
+    closesRoutes: has('closesRoutes') || redirect === undefined,
     policies,
     problems: [...reader.problems, ...reader.unknown(), ...problemsOf(nginx), ...invalidOf(policies)],
   };
