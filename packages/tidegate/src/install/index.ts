@@ -31,7 +31,7 @@ export {
   OVERLAYS,
 } from './overlays.ts';
 export type { Plan } from './plan.ts';
-export { defaultObjects, type Prepared, prepareInstall, ROUTER_NAMESPACES } from './prepare.ts';
+export { type Prepared, prepareInstall, ROUTER_NAMESPACES } from './prepare.ts';
 export { PART_OF_SELECTOR, untilReady, whatIsMissing } from './ready.ts';
 export { planRemoval } from './removal.ts';
 export { removeAll } from './remove.ts';
