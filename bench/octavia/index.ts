@@ -1,3 +1,4 @@
+import { cpus, loadavg } from 'node:os';
 import type { JsonMap } from '@tidegate/kube';
 import { silentLogger, systemClock } from '@tidegate/kube';
 import type { L7Router } from '../../packages/tidegate/src/api/index.ts';
@@ -68,17 +69,21 @@ const CHANGES: readonly Change[] = [
 
 /**
  * Measures what a change of an Ingress costs on the real API of Octavia, from the change until the load balancer is ACTIVE.
- * The reference is the smallest number of writes with which the API can make the change.
+ * The reference is the smallest number of writes with which the API can make the change. The CPU time is that of Octavia.
  */
 export async function benchOctavia(args: string[]): Promise<void> {
   const sizes = args.length > 0 ? args.map(Number) : SIZES;
+  console.error(`Load of the machine: ${loadText()}, ${cpus().length} cores`);
   const end = startGuard();
   try {
     for (const rules of sizes) await measure(rules);
+    console.error(`Load of the machine: ${loadText()}`);
   } finally {
     await end?.();
   }
 }
+
+const loadText = (): string => (loadavg()[0] ?? 0).toFixed(0);
 
 async function measure(rules: number): Promise<void> {
   const server = await OctaviaServer.start();
@@ -113,13 +118,15 @@ async function measure(rules: number): Promise<void> {
     const figures: Figure[] = [];
     const change = async (what: string, least: number | undefined): Promise<void> => {
       console.error(`${rules} rules: ${what} ...`);
+      const cpuBefore = await server.cpuSeconds();
       const before = { writes: session.writes, reads: session.reads, at: performance.now() };
       await provisioner.reconcile(ROUTER, snapshotOf(hosts, upstreams), signal);
       const writes = session.writes - before.writes;
       const seconds = ((performance.now() - before.at) / 1000).toFixed(1);
+      const cpu = ((await server.cpuSeconds()) - cpuBefore).toFixed(1);
       figures.push({
         what,
-        value: `${writes} writes, ${session.reads - before.reads} reads, ${seconds} s`,
+        value: `${writes} writes, ${session.reads - before.reads} reads, ${seconds} s (${cpu} s CPU)`,
         ...(least !== undefined && { reference: `${least} writes`, ratio: (writes / least).toFixed(2) }),
       });
     };

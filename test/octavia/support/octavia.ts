@@ -144,6 +144,11 @@ export class OctaviaServer {
     if (!filled.ok) throw new Error(`cannot fill the database: ${await filled.text()} ${this.log}`);
   }
 
+  /** CPU time of the API and the worker in seconds. It does not depend on the load of the machine. */
+  async cpuSeconds(): Promise<number> {
+    return Number(await (await fetch(`${this.url}/test/cpu`)).text());
+  }
+
   get log(): string {
     return this.#processes[0]?.output ?? '';
   }

@@ -3,11 +3,12 @@
 Arguments: the configuration file of Octavia, the address to listen on, and the directory of the test. With the
 environment variable OCTAVIA_WORKER=octavia, the worker is Octavia's own; the API and the worker share the memory
 transport of oslo.messaging. Otherwise it is that of worker.py. `GET /test/render/ID` returns the configuration of HAProxy
-for a load balancer, and `POST /test/fill/ID` is for fill.py. Prints "listening" when the API accepts requests.
+for a load balancer, and `POST /test/fill/ID` is for fill.py. `GET /test/cpu` returns the CPU seconds of the process. Prints "listening" when the API accepts requests.
 """
 import json
 import os
 import sys
+import time
 
 from gunicorn.app.base import BaseApplication
 from oslo_config import cfg
@@ -21,6 +22,7 @@ CONFIGURATION, BIND, DIRECTORY = sys.argv[1:]
 sys.argv = ['octavia']
 RENDER = '/test/render/'
 FILL = '/test/fill/'
+CPU = '/test/cpu'
 
 
 class Server(BaseApplication):
@@ -56,6 +58,9 @@ class Server(BaseApplication):
                 fill(path[len(FILL):], json.loads(environ['wsgi.input'].read(int(environ['CONTENT_LENGTH']))))
                 start_response('204 No Content', [])
                 return []
+            if path == CPU:
+                start_response('200 OK', [('Content-Type', 'text/plain')])
+                return [b'%f' % time.process_time()]
             if not path.startswith(RENDER):
                 response = octavia(environ, start_response)
                 if environ.get('REQUEST_METHOD') != 'GET':
