@@ -19,6 +19,7 @@ export class SecureContexts {
   readonly #log: Logger;
   /** By fingerprint of the certificate, or of the certificate and authorities of clients; the least recently used comes first. */
   readonly #kept = new Map<string, SecureContext>();
+  readonly #digests = new WeakMap<Authorities, string>();
 
   constructor(log: Logger) {
     this.#log = log;
@@ -42,11 +43,16 @@ export class SecureContexts {
   }
 
   #askingContext({ certificate, key }: KeyPair, authorities: Authorities): SecureContext | undefined {
-    const digest = createHash('sha256')
-      .update(JSON.stringify([certificate, key, authorities]))
-      .digest('base64');
+    const digest = digestOf([certificate, key, this.#digestOf(authorities)]);
     const context = this.#kept.get(digest) ?? this.#createAsking({ certificate, key }, authorities);
     return context && this.#keep(digest, context);
+  }
+
+  /** A Secret can have a megabyte of them, and each handshake needs the digest. */
+  #digestOf(authorities: Authorities): string {
+    const digest = this.#digests.get(authorities) ?? digestOf(authorities);
+    this.#digests.set(authorities, digest);
+    return digest;
   }
 
   #createAsking(
@@ -93,3 +99,6 @@ export class SecureContexts {
     }
   }
 }
+
+const digestOf = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('base64');
