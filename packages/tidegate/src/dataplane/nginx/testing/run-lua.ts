@@ -12,7 +12,6 @@ const OPTIONS: LuaOptions = {
   maxBodyBytes: 0,
   bodySizes: [],
   accessLog: false,
-  mark: 'tidegate-0',
   initialTable: undefined,
   mark: 'tidegate-0',
 };
