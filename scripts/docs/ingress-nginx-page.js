@@ -11,7 +11,8 @@ annotation of Tidegate with the same meaning and an Ingress has both, the annota
   503, and for its hosts if the annotation protects something. The event has the reason \`InvalidAnnotation\`.
 - A provisioner that cannot do what an annotation asks for, for example Octavia, does not serve the host. The Ingress has an event
   with the reason \`NotSupported\`.
-- \`tidegate trace\` shows the policies of a route; \`--client ADDRESS\` shows what an allow or deny list does.
+- \`tidegate trace\` shows the policies of a route; \`--client ADDRESS\` shows what an allow or deny list does, and
+  \`--without-certificate\` what happens to clients without a client certificate.
 
 ### Paths that are regular expressions
 
@@ -48,7 +49,7 @@ of the Secret applies at once, also to open connections.
 
 As with ingress-nginx, all paths of the hosts need a certificate, also paths of other Ingresses. If Ingresses of a host have different
 annotations, each keeps its own, and Ingresses without them get those of the oldest one. A connection has the authorities of one Secret:
-paths with another one get the response 421.
+paths with another one get the response 421, and the younger Ingress has an event (\`AuthoritiesConflict\`).
 
 A TLS handshake asks for a certificate if a path of the server name (SNI) needs one, and each request is checked. Requests for another
 host than the server name of their connection get the response 421, so clients open another connection. Requests over plain HTTP get

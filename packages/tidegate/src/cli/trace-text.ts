@@ -157,19 +157,19 @@ function conclusion({ match, upstreams, decision }: Trace): string {
 }
 
 function answered(
-  { status, location }: Extract<Decision, { kind: 'answer' }>,
+  { status, location, why }: Extract<Decision, { kind: 'answer' }>,
   { source, policy }: RouteAction,
 ): string {
-  const what = location === undefined ? (ANSWERS[status] ?? unusable(policy)) : `redirect to ${location}`;
+  const what =
+    location === undefined ? (why ?? ANSWERS[status] ?? unusable(policy)) : `redirect to ${location}`;
   return `${status}: ${what}, by a policy of ${sourceOf(source)}`;
 }
 
 /** What is missing, if a route serves no client. */
 function unusable(policy: RouteAction['policy']): string {
-  const named = policy?.basic ?? policy?.clientCertificate;
-  if (named === undefined) return 'a policy cannot be applied';
-  const { secret, kind } = credentialsReference(named.credentials);
-  return `Secret ${secret} with its ${kind === 'authorities' ? 'authorities' : 'users'} does not exist, is invalid or cannot be read`;
+  if (policy?.basic === undefined) return 'a policy cannot be applied';
+  const { secret } = credentialsReference(policy.basic.credentials);
+  return `Secret ${secret} with its users does not exist, is invalid or cannot be read`;
 }
 
 const ANSWERS: Readonly<Record<number, string>> = {

@@ -12,6 +12,7 @@ interface Options extends ClusterFlags {
   class?: string;
   pool?: string;
   client?: string;
+  withoutCertificate?: boolean;
   header: Record<string, string>;
   filename?: string[];
   namespace?: string;
@@ -25,6 +26,7 @@ export function traceCommand(): Command {
     .option('--class <name>', 'trace this IngressClass only (default: all classes with the host)')
     .option('--pool <name>', 'trace as a router in this pool would route')
     .option('--client <address>', 'IP address of the client, for allow and deny lists')
+    .option('--without-certificate', 'trace the request of a client without a client certificate')
     .addOption(
       new Option('--header <name:value>', 'header of the request (repeatable)')
         .argParser(addHeader)
@@ -103,14 +105,14 @@ function requestOf(url: URL, written: string, headers: Record<string, string>): 
 async function traceAll(
   objects: TraceObjects,
   request: MatchRequest,
-  { class: only, pool, client }: Options,
+  { class: only, pool, client, withoutCertificate = false }: Options,
 ): Promise<Trace[]> {
   const { trace } = await import('../router/index.ts');
   const used = [...new Set(objects.ingresses.flatMap((ingress) => classNameOf(ingress) ?? []))].sort();
   const classNames = only === undefined ? used : [only];
   if (classNames.length === 0) throw new CommandError('no Ingress with a class found');
   const traces = classNames.map((className) =>
-    trace(objects, { ...request, className, pool, client }, Date.now()),
+    trace(objects, { ...request, className, pool, client, withoutCertificate }, Date.now()),
   );
   const isKnown = ({ match }: Trace): boolean => match.kind !== 'notFound';
   const isServed = ({ routers }: Trace): boolean => pool === undefined || routers.length > 0;

@@ -1,6 +1,11 @@
 /** How policies of the Ingresses of one host combine. Pure. */
 import type { HostName, HostRoutes, Route, RouteAction } from '../model.ts';
-import { type ClientCertificate, isGuarded, type RoutePolicy } from '../policy/index.ts';
+import {
+  type ClientCertificate,
+  credentialsReference,
+  isGuarded,
+  type RoutePolicy,
+} from '../policy/index.ts';
 import type { HostClaim, Wanted } from './facts.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 import { asRegex } from './written-path.ts';
@@ -37,6 +42,32 @@ export function withClientCertificates(host: HostName, claims: readonly HostClai
     return withPolicy(claim, (policy) => ({ ...policy, clientCertificate }));
   });
 }
+
+/**
+ * By the key of Ingresses: a connection has the authorities of one Secret, and Ingresses of the host name several. The oldest Ingress of
+ * the host is not warned.
+ */
+export function authorityConflicts(
+  host: HostName,
+  claims: readonly HostClaim[],
+): ReadonlyMap<string, IngressProblem> {
+  const problems = new Map<string, IngressProblem>();
+  const first = new Map<string, HostClaim>();
+  for (const claim of claims) {
+    const { ingress, asks, field } = claim;
+    if (asks.clientCertificate === undefined || asks.clientCertificate.verify === 'off') continue;
+    const other = first.get(ingress.namespace);
+    if (other === undefined) first.set(ingress.namespace, claim);
+    const theirs = other?.asks.clientCertificate?.credentials;
+    const own = asks.clientCertificate.credentials;
+    if (other === undefined || theirs === undefined || theirs === own) continue;
+    const message = `Ingress ${other.ingress.key} of host ${host} has client certificates of Secret ${secretOf(theirs)}, and this Ingress of Secret ${secretOf(own)}. A TLS connection has the authorities of one Secret: requests for the paths of one of these Ingresses get the response 421. Write the same auth-tls-secret in both, or use another host.`;
+    problems.set(ingress.key, ingressProblem('AuthoritiesConflict', field, message));
+  }
+  return problems;
+}
+
+const secretOf = (credentials: string): string => credentialsReference(credentials).secret;
 
 /** The claim with other policies on each route. */
 const withPolicy = (

@@ -14,6 +14,7 @@ import {
 import type { HostClaim, Share, Wanted } from './facts.ts';
 import type { ClaimsTo, HostOwners } from './host-owners.ts';
 import {
+  authorityConflicts,
   effective,
   securedClaim,
   withClientCertificates,
@@ -85,7 +86,8 @@ export function compileHost(host: HostName, claimsTo: ClaimsTo, owners: HostOwne
   const canaried = withCanaries(host, allocation.routes, canaries);
   for (const [key, share] of canaried.shares) shares.set(key, share);
   const { routes, warnings } = withRegex(host, canaried.routes, served);
-  for (const [key, warning] of warnings) shares.set(key, withProblem(shares.get(key)!, warning));
+  for (const [key, warning] of [...warnings, ...authorityConflicts(host, used)])
+    shares.set(key, withProblem(shares.get(key)!, warning));
   if (owner === undefined && routes.length === 0 && fallback === undefined)
     return { routes: undefined, shares };
   const redirect = served.some(({ redirectToHttps }) => redirectToHttps);

@@ -18,6 +18,7 @@ const REASONS = {
   AnnotationIgnored: 'routes',
   PathsAreRegex: 'routes',
   CanaryNotServed: 'routes',
+  AuthoritiesConflict: 'routes',
   NotSupported: 'routes',
   ServiceNotFound: 'backends',
   PortNotFound: 'backends',

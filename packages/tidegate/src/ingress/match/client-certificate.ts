@@ -1,5 +1,6 @@
 import type { HostName, HostRoutes } from '../model.ts';
-import type { ClientCertificate } from '../policy/index.ts';
+import { type ClientCertificate, credentialsReference, fillUrl, type RoutePolicy } from '../policy/index.ts';
+import type { Decision, RoutedRequest } from './decide.ts';
 import { wildcardOf } from './host.ts';
 import type { RouteTable } from './table.ts';
 
@@ -33,4 +34,45 @@ function find({ routes, fallback }: HostRoutes, namespace?: string): ClientCerti
     if (isUsable && needed !== undefined && needed.verify !== 'off') return needed;
   }
   return undefined;
+}
+
+/** What is known about a client and its connection, whose handshake was for the host of the request. */
+interface Connected {
+  /** Undefined: the Secrets are not known, and count as valid. */
+  readonly table?: RouteTable;
+  /** The client has no certificate. Otherwise it has one that the route accepts. */
+  readonly isWithout: boolean;
+}
+
+/**
+ * What the client certificates of a route make of a request, before its other policies apply. Undefined: nothing. For `tidegate trace` and
+ * `tidegate migrate`; data planes check the certificate itself.
+ */
+export function certificateAnswer(
+  { clientCertificate, redirect, secure: redirectsToHttps }: RoutePolicy,
+  request: Pick<RoutedRequest, 'secure' | 'name' | 'authority' | 'target'>,
+  { table, isWithout }: Connected,
+): Extract<Decision, { kind: 'answer' }> | undefined {
+  const { secure, name } = request;
+  if (clientCertificate === undefined || (!secure && (redirect !== undefined || redirectsToHttps)))
+    return undefined;
+  const { credentials, verify, errorPage } = clientCertificate;
+  const refused = (status: number, why: string) => ({ kind: 'answer' as const, status, why });
+  const { secret } = credentialsReference(credentials);
+  if (table !== undefined && table.credentials.get(credentials)?.authorities === undefined)
+    return refused(503, `Secret ${secret} with its authorities does not exist, is invalid or cannot be read`);
+  if (verify !== 'off' && secure) {
+    const asked = table && clientCertificateFor(table, name);
+    if (asked !== undefined && asked.credentials !== credentials)
+      return refused(
+        421,
+        `the host asks for certificates of Secret ${credentialsReference(asked.credentials).secret}, and the route needs one of Secret ${secret}`,
+      );
+  }
+  if (verify !== 'on') return undefined;
+  if (!secure) return refused(403, 'clients without HTTPS have no certificate');
+  if (!isWithout) return undefined;
+  return errorPage === undefined
+    ? refused(400, 'the client has no certificate')
+    : { kind: 'answer', status: 302, location: fillUrl(errorPage, request) };
 }

@@ -25,7 +25,13 @@ export type Authentication = Pick<RoutePolicy, 'basic' | 'externalAuth' | 'satis
 
 /** What the policies of a route make of a request. */
 export type Decision =
-  | { readonly kind: 'answer'; readonly status: number; readonly location?: string }
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly location?: string;
+      /** The reason in words, if the status can have several. */
+      readonly why?: string;
+    }
   /** Path and query for the backend. */
   | {
       readonly kind: 'forward';

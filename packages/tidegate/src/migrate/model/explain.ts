@@ -8,6 +8,7 @@ import type { TidegateSide } from './tidegate-side.ts';
 const ORDER: readonly RuleName[] = [
   'normalization',
   'trailingSlash',
+  'plainCertificates',
   'sslRedirect',
   'inheritedRoot',
   'catchAll',

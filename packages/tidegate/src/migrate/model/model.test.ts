@@ -46,6 +46,22 @@ describe('both controllers', () => {
     ]);
   });
 
+  it('ask for client certificates over HTTPS, on all paths of the host', () => {
+    const all = [
+      ingressOf({ paths: ['/a'], annotations: { 'auth-tls-secret': 'default/ca' } }),
+      ingressOf({ paths: ['/b'] }),
+    ];
+    for (const path of ['/a', '/b'])
+      expect(compare(all, `https://a.example.com${path}`).slice(0, 2)).toEqual(['400', '400']);
+    expect(compare(all, 'http://a.example.com/a')).toEqual(['s-a', '403', 'plainCertificates']);
+    const optional = { 'auth-tls-secret': 'default/ca', 'auth-tls-verify-client': 'optional' };
+    const open = [ingressOf({ paths: ['/a'], annotations: optional })];
+    expect(compare(open, 'https://a.example.com/a').slice(0, 2)).toEqual(['s-a', 's-a']);
+    const page = { 'auth-tls-secret': 'default/ca', 'auth-tls-error-page': 'https://help.example.com/' };
+    const redirected = [ingressOf({ paths: ['/a'], annotations: page })];
+    expect(compare(redirected, 'https://a.example.com/a').slice(0, 2)).toEqual(['302', '302']);
+  });
+
   it('read ImplementationSpecific as Prefix', () => {
     const ingress = ingressOf({ paths: [['/v1', 'ImplementationSpecific']] });
     for (const [path, answer] of [

@@ -30,12 +30,31 @@ export function nginxAnswer(
   const server = servers.get(name) ?? servers.get(wildcardOf(name) ?? name) ?? servers.get('');
   const rules: RuleName[] = path === target.split('?', 1)[0] ? [] : ['normalization'];
   if (server === undefined) return { answer: NOT_FOUND, rules };
+  const refusal = certificateAnswer(server, secure);
+  if (refusal !== undefined) return { answer: refusal, rules };
+  if (server.certificates !== undefined && !secure) rules.push('plainCertificates');
   if (server.host === '') rules.push('catchAll');
   const found = server.regexCause === undefined ? findLiteral(server, path) : findRegex(server, path);
   if (found === 'slash')
     return { answer: { kind: 'redirect', status: 301 }, rules: [...rules, 'trailingSlash'] };
   if (found === undefined) return { answer: NOT_FOUND, rules };
   return answerOf(found, server, settings, { path, secure }, rules);
+}
+
+/**
+ * The client has no certificate. nginx checks that before it looks for a location, and only over HTTPS. The subject of no certificate is
+ * empty, over plain HTTP too.
+ */
+function certificateAnswer({ certificates }: Server, secure: boolean): Answer | undefined {
+  if (certificates === undefined) return undefined;
+  const verify = annotationOf(certificates, 'auth-tls-verify-client') ?? 'on';
+  if (secure && verify === 'on')
+    return annotationOf(certificates, 'auth-tls-error-page') === undefined
+      ? { kind: 'status', status: 400 }
+      : { kind: 'redirect', status: 302 };
+  return annotationOf(certificates, 'auth-tls-match-cn') === undefined
+    ? undefined
+    : { kind: 'status', status: 403 };
 }
 
 /** An exact location wins, then the longest text that the path begins with. */

@@ -24,9 +24,11 @@ export interface Server {
   /** The location that makes regular expressions of all paths. */
   readonly regexCause: Location | undefined;
   readonly hasTls: boolean;
+  /** The oldest Ingress with the authorities of client certificates: its settings are those of the host. */
+  readonly certificates: Ingress | undefined;
 }
 
-type Draft = { host: string; locations: Location[]; hasTls: boolean };
+type Draft = { host: string; locations: Location[]; hasTls: boolean; certificates: Ingress | undefined };
 type Backend = NonNullable<NonNullable<Ingress['spec']>['defaultBackend']>;
 
 export const annotationOf = ({ metadata }: Ingress, name: string): string | undefined =>
@@ -46,8 +48,10 @@ export function nginxServers(ingresses: readonly Ingress[]): ReadonlyMap<string,
     const fallback = backendOf(ingress, defaultBackend);
     const hosts = rules.length === 0 && fallback !== undefined ? [''] : rules.map(({ host = '' }) => host);
     for (const host of hosts.map((each) => each.toLowerCase())) {
-      const draft = drafts.get(host) ?? { host, locations: [rootOf(ingress, fallback)], hasTls: false };
+      const locations = [rootOf(ingress, fallback)];
+      const draft = drafts.get(host) ?? { host, locations, hasTls: false, certificates: undefined };
       draft.hasTls ||= tls.length > 0;
+      if ((annotationOf(ingress, 'auth-tls-secret') ?? '') !== '') draft.certificates ??= ingress;
       drafts.set(host, draft);
     }
   }
@@ -103,11 +107,11 @@ function addLocation(draft: Draft, location: Location): void {
   else if (draft.locations[at]?.written === undefined) draft.locations[at] = location;
 }
 
-function serverOf({ host, locations, hasTls }: Draft): Server {
+function serverOf({ host, locations, hasTls, certificates }: Draft): Server {
   const all = withExact(locations).sort(
     (a, b) => b.path.length - a.path.length || (a.path < b.path ? 1 : Number(a.path !== b.path) * -1),
   );
-  return { host, locations: all, regexCause: all.find(({ isRegex }) => isRegex), hasTls };
+  return { host, locations: all, regexCause: all.find(({ isRegex }) => isRegex), hasTls, certificates };
 }
 
 /** A Prefix without a regular expression becomes the path with a slash, and the exact path if no rule has it. */

@@ -76,6 +76,13 @@ export const RULES = {
     tidegate: 'See the annotation itself for what Tidegate does with it.',
     advice: 'Keep such annotations in one Ingress of the host.',
   },
+  plainCertificates: {
+    title: 'Client certificates and plain HTTP',
+    nginx:
+      'ingress-nginx asks for client certificates over HTTPS only: it serves requests over plain HTTP without one, unless it redirects them.',
+    tidegate: 'Tidegate answers requests over plain HTTP with 403 if auth-tls-verify-client is on.',
+    advice: 'Redirect plain HTTP with nginx.ingress.kubernetes.io/force-ssl-redirect: "true".',
+  },
   refused: {
     title: 'Refused annotations',
     nginx: 'ingress-nginx does what the annotation asks for.',

@@ -2,6 +2,7 @@ import { type Ingress, keyOf } from '@tidegate/kube';
 import { Compiler, type Outcome } from '../../ingress/compile/index.ts';
 import {
   applyDelta,
+  certificateAnswer,
   decide,
   EMPTY_TABLE,
   type Match,
@@ -33,7 +34,10 @@ export class TidegateSide {
     return this.#table.hosts.get(host)?.namespace;
   }
 
-  /** Access control and limits are left out: they apply after the route is found, and are compared by annotation. */
+  /**
+   * Access control and limits are left out, except for client certificates: they apply after the route is found, and are compared by
+   * annotation. The client has no certificate.
+   */
   answer({ secure, host, target }: RequestFacts): Answer {
     const found = match(this.#table, { host, path: target, headers: {}, secure });
     switch (found.kind) {
@@ -57,7 +61,9 @@ export class TidegateSide {
     if (isClosed(action)) return { kind: 'status', status: 503 };
     const { sources: _, basic: __, ...policy } = action.policy ?? {};
     const request = { client: '', secure, name, authority: host, target, path };
-    const decision = decide({ ...found, action: { ...action, policy } }, request);
+    const decision =
+      certificateAnswer(policy, request, { isWithout: true }) ??
+      decide({ ...found, action: { ...action, policy } }, request);
     if (decision.kind === 'answer')
       return decision.location === undefined
         ? { kind: 'status', status: decision.status }

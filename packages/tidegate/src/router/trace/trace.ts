@@ -3,6 +3,7 @@ import type { HostClaim, L7Router } from '../../api/index.ts';
 import { Compiler, classNameOf, type IngressProblem } from '../../ingress/compile/index.ts';
 import {
   applyDelta,
+  certificateAnswer,
   certificateFor,
   type Decision,
   decide,
@@ -39,6 +40,8 @@ export interface TraceQuestion extends MatchRequest {
   pool?: string;
   /** IP address of the client. Without it, the request is traced as that of a client that may use the route. */
   client?: string;
+  /** Trace the request of a client without a client certificate. Otherwise it has one that the route accepts. */
+  withoutCertificate?: boolean;
 }
 
 /** What happens to one request, and why. */
@@ -103,8 +106,8 @@ export function trace(objects: TraceObjects, question: TraceQuestion, now: numbe
 
 function decisionOf(
   found: Extract<Match, { kind: 'route' }>,
-  { client, host = '', ...question }: TraceQuestion,
-  { credentials }: RouteTable,
+  { client, host = '', withoutCertificate = false, ...question }: TraceQuestion,
+  table: RouteTable,
 ): Decision {
   const { name, path, action, ...rest } = found;
   const { sources, ...others } = action.policy ?? {};
@@ -117,10 +120,12 @@ function decisionOf(
     target: question.path,
     path,
   };
+  const refusal = certificateAnswer(others, request, { table, isWithout: withoutCertificate });
+  if (refusal !== undefined) return refusal;
   const decision = decide({ ...rest, action: { ...action, policy } }, request);
   const { basic } = decision.kind === 'forward' ? (decision.authentication ?? {}) : {};
   // Without the users, routers serve no client.
-  return basic === undefined || credentials.get(basic.credentials) !== undefined
+  return basic === undefined || table.credentials.get(basic.credentials) !== undefined
     ? decision
     : { kind: 'answer', status: 503 };
 }
