@@ -59,6 +59,17 @@ Backends get the headers \`ssl-client-verify\`, \`ssl-client-subject-dn\`, \`ssl
 \`ssl-client-cert\`. Clients cannot set them. Unlike ingress-nginx, \`auth-tls-match-cn\` is compared from a common name on: an
 organization with the name \`CN=admin\` does not match.
 
+### TLS to backends
+
+The annotations \`proxy-ssl-*\` apply to backends with the protocol HTTPS or GRPCS. \`proxy-ssl-secret\` names a Secret in the namespace of
+the Ingress; the router may read only the Secrets that its Ingresses name. Without the Secret, if its keys cannot be read, or if
+\`proxy-ssl-verify\` is \`on\` and it has no \`ca.crt\`, all requests for the paths get the response 503. An event of the Ingress
+(\`BackendCertificateNotFound\`, \`InvalidBackendCertificate\`) shows why. A change of the Secret applies to new connections.
+
+A backend whose certificate is not valid gets no request; if no other endpoint can, the response is 502. Unlike with ingress-nginx, the
+annotations also apply without \`proxy-ssl-secret\`, and the default of \`proxy-ssl-name\` is the name of the Service. With nginx, the agent of the
+router does the TLS handshake: requests with methods that are not idempotent are not sent to another endpoint after a failed handshake.
+
 ### Servers that authenticate clients
 
 With \`auth-url\`, the router asks a server about each request, before it forwards it, with the headers of the client and with

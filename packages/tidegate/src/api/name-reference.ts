@@ -184,7 +184,7 @@ const ANNOTATIONS: readonly Omit<NameReference, 'type'>[] = [
   {
     name: BACKEND_PROTOCOL_ANNOTATION,
     kinds: ['Ingress'],
-    values: '`http` (default), `https`, `grpc`',
+    values: '`http` (default), `https`, `grpc`, `grpcs`',
     meaning: 'Protocol of the connections to endpoints.',
     setBy: 'user',
     dialect: 'tidegate',

@@ -1,6 +1,6 @@
 import type { Decision, MatchRequest, Step } from '../ingress/match/index.ts';
 import type { HostName, RouteAction, Source, Upstream } from '../ingress/model.ts';
-import { credentialsReference, describeCanary } from '../ingress/policy/index.ts';
+import { credentialsReference, describeBackendTls, describeCanary } from '../ingress/policy/index.ts';
 import { MAX_STEPS } from '../ingress/regex/index.ts';
 import type { Trace, TracedEndpoint, TracedUpstream } from '../router/index.ts';
 
@@ -98,6 +98,7 @@ function upstreamLines({ endpoints, weight, canary, ...upstream }: TracedUpstrea
         : `Service ${upstream.namespace}/${upstream.service}`;
   return [
     `${capital(name)} (upstream ${upstream.id}, ${upstream.protocol}, ${upstream.balance}${share})${problem}`,
+    ...(upstream.tls ? [`TLS: ${describeBackendTls(upstream.tls)}`] : []),
     ...endpoints.map(endpointLine),
   ];
 }

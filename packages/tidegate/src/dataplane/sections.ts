@@ -1,4 +1,4 @@
-import type { Changes, Delta, HostRoutes, RouteAction } from '../ingress/model.ts';
+import type { Changes, Delta, HostRoutes, RouteAction, Upstream } from '../ingress/model.ts';
 import type { RoutePolicy } from '../ingress/policy/index.ts';
 import type { Driver } from './driver.ts';
 import { sectionKey } from './section-keys.ts';
@@ -86,7 +86,7 @@ export function shared(
       delta.hosts.remove,
     ),
     upstreams: changes(
-      delta.upstreams.set.map((each) => ({ ...each, id: key(each.id) })),
+      delta.upstreams.set.map((each) => upstreamWith(key, each)),
       ({ id }) => id,
       before.upstreams,
       delta.upstreams.remove,
@@ -107,6 +107,14 @@ export function shared(
 }
 
 type Key = (name: string) => string;
+
+const upstreamWith = (key: Key, { tls, ...upstream }: Upstream): Upstream => ({
+  ...upstream,
+  id: key(upstream.id),
+  ...(tls && {
+    tls: { ...tls, ...(tls.credentials !== undefined && { credentials: key(tls.credentials) }) },
+  }),
+});
 
 /** A host with the keys of its section, also in what it refers to. */
 const hostWith = (key: Key, host: HostRoutes): HostRoutes => ({

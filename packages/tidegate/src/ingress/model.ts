@@ -4,7 +4,7 @@
  * defines what it means for a request.
  */
 
-import type { Canary, Forwarding, RoutePolicy } from './policy/index.ts';
+import type { BackendTls, Canary, Forwarding, RoutePolicy } from './policy/index.ts';
 import type { Pattern } from './regex/index.ts';
 
 /**
@@ -100,7 +100,7 @@ export interface Source {
 
 /**
  * `<namespace>_<service>_<port>`, with the port as the Ingress names it, followed by settings that differ from the
- * defaults: `_https` or `_grpc`, then `_leastConnections`, then `_address` for the address of the Service. `<namespace>__` is the upstream of backends that are not
+ * defaults: `_https` or `_grpc`, `_tls` with a hash of its settings, then `_leastConnections`, then `_address` for the address of the Service. `<namespace>__` is the upstream of backends that are not
  * Services, `<namespace>__closed` that of routes that are not served because they could not be protected.
  */
 export type UpstreamId = string;
@@ -111,6 +111,8 @@ export interface Upstream {
   readonly namespace: string;
   readonly service: string;
   readonly protocol: 'http' | 'https' | 'grpc';
+  /** Settings of the connections over TLS. With `grpc`, connections use TLS only if it is present. */
+  readonly tls?: BackendTls;
   /** `ewma`: of two random endpoints, the one that has answered faster of late. */
   readonly balance: 'roundRobin' | 'leastConnections' | 'ewma';
   /** The endpoint is the address of the Service. A Service without an address has its endpoints nevertheless. */
@@ -149,14 +151,23 @@ export interface Certificate {
  */
 export interface Credentials {
   /**
-   * `<namespace>/<name>` of the Secret, followed by `#map` if its keys are the names of the users, or by `#ca` if it has
-   * authorities.
+   * `<namespace>/<name>` of the Secret, followed by `#map` if its keys are the names of the users, by `#ca` if it has
+   * authorities, or by `#client` or `#client-ca` if it is for connections to endpoints.
    */
   readonly id: string;
   /** Hashes of the passwords by name, in the formats of `passwords/formats.ts`. */
   readonly users: Readonly<Record<string, string>>;
   /** The issuers of client certificates. Then there are no users. */
   readonly authorities?: Authorities;
+  /** For connections to endpoints. Then there are no users. */
+  readonly client?: ClientPair;
+}
+
+/** What the router shows to endpoints, and what it checks them with, in PEM. */
+export interface ClientPair {
+  readonly certificate?: string;
+  readonly key?: string;
+  readonly authorities?: string;
 }
 
 /** Certificate authorities and their lists of revoked certificates, each in PEM. */

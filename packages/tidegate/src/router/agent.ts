@@ -8,14 +8,12 @@ import {
   type Random,
   type Secret,
   sleep,
-  splitKey,
 } from '@tidegate/kube';
 import { HOST_CLAIMS } from '../api/index.ts';
 import type { Listening } from '../dataplane/driver.ts';
 import { Compiler } from '../ingress/compile/index.ts';
 import { endpointSlices } from '../ingress/endpoint-slices.ts';
-import type { Certificate, Changes, Credentials } from '../ingress/model.ts';
-import { credentialsReference } from '../ingress/policy/index.ts';
+import type { Changes } from '../ingress/model.ts';
 import { PoolNodes } from '../ingress/pool-nodes.ts';
 import { AgentProblems } from './agent-problems.ts';
 import { ExternalNames } from './external-names.ts';
@@ -29,6 +27,7 @@ import type { SecretSource } from './secret-source.ts';
 import { SecretWatches } from './secret-watches.ts';
 import { type InformerSource, SectionInformers } from './section-informers.ts';
 import type { Snapshot } from './snapshot.ts';
+import { storedSecrets } from './stored-secrets.ts';
 
 type AgentOptions = Omit<RouterOptions, 'stateDirectory' | 'admin' | 'noticeMs' | 'drainMs'> & {
   clock: Clock;
@@ -144,8 +143,7 @@ export class Agent {
   /** Starts the data plane with the table of the last run. */
   async listen(): Promise<Listening> {
     const before = await this.#options.snapshot.load();
-    for (const certificate of before?.certificates.set ?? []) this.#remember(certificate);
-    for (const secret of usersOf(before?.credentials?.set ?? [])) this.#rememberSecret(secret);
+    for (const secret of before === undefined ? [] : storedSecrets(before)) this.#remember(secret);
     return this.#programmer.listen(before);
   }
 
@@ -211,15 +209,8 @@ export class Agent {
     this.#programmer.touch('routes');
   }
 
-  /** Lets the compiler use a certificate of the stored table until its Secret is synced. */
-  #remember({ secret: key, certificate, key: privateKey }: Certificate): void {
-    if (certificate === '') return;
-    const data = { 'tls.crt': certificate, 'tls.key': privateKey };
-    this.#rememberSecret(secretWith(key, 'kubernetes.io/tls', data));
-  }
-
-  #rememberSecret(secret: Secret): void {
-    if (this.#remembered.has(keyOf(secret))) return;
+  /** Lets the compiler use a Secret of the stored table until it is synced. */
+  #remember(secret: Secret): void {
     this.#remembered.add(keyOf(secret));
     this.#compiler.put('Secret', secret);
   }
@@ -229,30 +220,6 @@ export class Agent {
     for (const key of this.#remembered) if (!this.#secrets.follows(key)) this.#compiler.remove('Secret', key);
     this.#remembered.clear();
   }
-}
-
-function secretWith(key: string, type: string, texts: Readonly<Record<string, string>>): Secret {
-  const { namespace, name } = splitKey(key);
-  const data = Object.entries(texts).map(([each, text]) => [each, Buffer.from(text).toString('base64')]);
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { namespace, name },
-    type,
-    data: Object.fromEntries(data),
-  };
-}
-
-/** The Secrets that the users of a stored table were read from. One Secret can have users of both kinds. */
-function usersOf(stored: readonly Credentials[]): Secret[] {
-  const texts = new Map<string, Record<string, string>>();
-  for (const { id, users } of stored) {
-    const { secret, kind } = credentialsReference(id);
-    const lines = Object.entries(users).map(([name, hash]) => `${name}:${hash}\n`);
-    const own = kind === 'map' ? users : { auth: lines.join('') };
-    texts.set(secret, { ...own, ...texts.get(secret), ...(kind === 'file' && own) });
-  }
-  return [...texts].map(([key, data]) => secretWith(key, 'Opaque', data));
 }
 
 /** The informers of a router. */

@@ -330,9 +330,9 @@ describe('an Ingress of a class that Tidegate serves', () => {
   });
 
   it('is rejected with a protocol of the backend that Tidegate does not support', async () => {
-    const annotations = { 'nginx.ingress.kubernetes.io/backend-protocol': 'GRPCS' };
+    const annotations = { 'nginx.ingress.kubernetes.io/backend-protocol': 'FCGI' };
     expect(await review({ rules, annotations })).toEqual([
-      'metadata.annotations[nginx.ingress.kubernetes.io/backend-protocol]: Invalid value "GRPCS": write one of http, https, grpc. Requests to the backends of the Ingress get the response 503.',
+      'metadata.annotations[nginx.ingress.kubernetes.io/backend-protocol]: Invalid value "FCGI": write one of http, https, grpc, grpcs. Requests to the backends of the Ingress get the response 503.',
     ]);
   });
 

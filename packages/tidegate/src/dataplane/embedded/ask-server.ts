@@ -1,6 +1,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import type { Socket } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
 import { type FlatHeaders, toFlat } from './headers.ts';
 
 /** A request to a server that is not forwarded for a client, for example one that authenticates clients. */
@@ -9,6 +10,8 @@ export interface Question {
   readonly port: number;
   /** The name for SNI, empty without one. Undefined: without TLS. */
   readonly servername: string | undefined;
+  /** Settings of TLS. */
+  readonly tls?: ConnectionOptions;
   readonly method: string;
   readonly target: string;
   /** Without Content-Length. */
@@ -85,7 +88,7 @@ function ask(question: Question, kept: KeptConnections | undefined): Promise<Ser
     const call =
       servername === undefined
         ? request({ ...common, headers: all })
-        : secureRequest({ ...common, headers: all, servername, rejectUnauthorized: false });
+        : secureRequest({ ...common, headers: all, servername, rejectUnauthorized: false, ...question.tls });
     let timer: NodeJS.Timeout | undefined;
     const wait = (ms: number, what: string): void => {
       clearTimeout(timer);

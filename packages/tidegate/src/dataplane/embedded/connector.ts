@@ -1,3 +1,4 @@
+import type { ClientPair } from '../../ingress/model.ts';
 import type { RequestBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -19,6 +20,8 @@ export interface ConnectorOptions {
   readonly connectTimeoutMs: number;
   /** The endpoint may send larger heads of responses. */
   readonly largeHead: boolean;
+  /** For connections over TLS. */
+  readonly pair: ClientPair | undefined;
 }
 
 /** One attempt to send a request. */

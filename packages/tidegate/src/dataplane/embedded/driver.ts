@@ -50,8 +50,10 @@ export class EmbeddedDriver implements Driver {
   constructor(options: EmbeddedOptions, { log, random = Math.random, traffic, authenticator }: Dependencies) {
     this.#options = options;
     this.#log = log;
-    this.#upstreams = new Upstreams(random, (error) =>
-      log.warn({ err: error }, 'failed to close the connections of an endpoint'),
+    this.#upstreams = new Upstreams(
+      random,
+      (error) => log.warn({ err: error }, 'failed to close the connections of an endpoint'),
+      (id) => (id === undefined ? undefined : this.#table.credentials.get(id)?.client),
     );
     this.#contexts = new SecureContexts(log);
     const { accessLog } = options;

@@ -11,6 +11,7 @@ import {
   type UrlFacts,
 } from '../../ingress/policy/index.ts';
 import type { DriverOptions } from '../driver.ts';
+import { endpointTls, nameSentTo } from '../endpoint-tls.ts';
 import { MAX_TRIES, MOST_KEPT_AUTH_ANSWERS } from '../limits.ts';
 import { isLoop, LOOP_HEADER, marked } from '../loops.ts';
 import { askServer, type KeptConnections, keptConnections, type ServerAnswer } from './ask-server.ts';
@@ -102,11 +103,15 @@ export class ExternalAuthenticator {
     const abort = (): void => gone.abort();
     exchange.response.once('close', abort);
     const { upstream } = server.members;
+    const id = upstream.tls?.credentials;
+    const pair = id === undefined ? undefined : table.credentials.get(id)?.client;
+    if (id !== undefined && pair === undefined) return undefined;
     const question = {
       method: auth.method ?? 'GET',
       target: server.target,
       headers: questionHeaders(auth, exchange, { host: server.host, facts, mark: this.#mark }),
       servername: upstream.protocol === 'https' ? serverNameOf(upstream, auth) : undefined,
+      ...(upstream.tls && { servername: nameSentTo(upstream) ?? '', tls: endpointTls(upstream, pair) }),
       connectTimeoutMs: limits.connectTimeoutMs ?? this.#defaults.connectTimeoutMs,
       readTimeoutMs: limits.readTimeoutMs ?? this.#defaults.readTimeoutMs,
       signal: gone.signal,

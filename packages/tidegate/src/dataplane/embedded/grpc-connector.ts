@@ -1,5 +1,12 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type SecureClientSessionOptions,
+} from 'node:http2';
 import type { Endpoint, Upstream } from '../../ingress/model.ts';
+import { endpointTls, nameSentTo } from '../endpoint-tls.ts';
 import { breakOff, writeHead } from './answer.ts';
 import { BodyTooLarge, BodyTooSlow, SendTimeout } from './body.ts';
 import type { Call, Connector, ConnectorOptions } from './connector.ts';
@@ -8,15 +15,20 @@ import { UpstreamFailure } from './failure.ts';
 import { type FlatHeaders, requestHeaders, responseHeaders, toObject } from './headers.ts';
 import { writeWithPatience } from './patience.ts';
 
-/** Sends requests to an endpoint over HTTP/2 without TLS. All requests share one connection. */
+/** Sends requests to an endpoint over HTTP/2, with or without TLS. All requests share one connection. */
 export class GrpcConnector implements Connector {
   readonly #url: string;
+  readonly #options: SecureClientSessionOptions;
   readonly #connectTimeoutMs: number;
   #session: ClientHttp2Session | undefined;
   readonly #established = new WeakSet<ClientHttp2Session>();
 
-  constructor({ address, port }: Endpoint, _: Upstream, { connectTimeoutMs }: ConnectorOptions) {
-    this.#url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
+  constructor({ address, port }: Endpoint, upstream: Upstream, { connectTimeoutMs, pair }: ConnectorOptions) {
+    const isSecure = upstream.tls !== undefined;
+    this.#options = isSecure
+      ? { ...endpointTls(upstream, pair), servername: nameSentTo(upstream) ?? '' }
+      : {};
+    this.#url = `${isSecure ? 'https' : 'http'}://${address.includes(':') ? `[${address}]` : address}:${port}`;
     this.#connectTimeoutMs = connectTimeoutMs;
   }
 
@@ -45,7 +57,7 @@ export class GrpcConnector implements Connector {
   #connected(): ClientHttp2Session {
     if (this.#session !== undefined && !this.#session.closed && !this.#session.destroyed)
       return this.#session;
-    const session = connect(this.#url);
+    const session = connect(this.#url, this.#options);
     const giveUp = setTimeout(
       () => session.destroy(new ConnectTimeout('connect timeout')),
       this.#connectTimeoutMs,
@@ -149,7 +161,7 @@ class Relay {
     return {
       ':method': method,
       ':path': changed?.target ?? target,
-      ':scheme': 'http',
+      ':scheme': this.#exchange.upstream?.tls === undefined ? 'http' : 'https',
       ':authority': host,
       ...others,
       te: 'trailers',

@@ -204,6 +204,10 @@ export class Handler {
     const members = this.#upstreams.choose(backends, exchange.request.headers, policy?.affinity);
     exchange.upstream = members?.upstream;
     if (members === undefined || members.size === 0) return answer(exchange, 503);
+    const { credentials } = members.upstream.tls ?? {};
+    // The router has no certificate for the endpoints, or cannot check theirs.
+    if (credentials !== undefined && this.#table().credentials.get(credentials) === undefined)
+      return answer(exchange, 503);
     if (maxBodyBytes > 0 && Number(exchange.request.headers['content-length'] ?? 0) > maxBodyBytes) {
       return answer(exchange, 413);
     }

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import { Pool as Connections, errors } from '@tidegate/kube/undici';
 import type { Dispatcher } from 'undici';
 import type { Endpoint, Upstream } from '../../ingress/model.ts';
+import { connectToEndpoint, endpointTls, HandshakeTimeout, nameSentTo } from '../endpoint-tls.ts';
 import { MAX_RESPONSE_HEAD_BYTES } from '../limits.ts';
 import { breakOff, flushHead, writeHead } from './answer.ts';
 import { BodyTooLarge, BodyTooSlow, SendTimeout } from './body.ts';
@@ -12,25 +13,37 @@ import { type FlatHeaders, headerOf, requestHeaders, responseHeaders, toFlat } f
 import { writeWithPatience } from './patience.ts';
 import { switchProtocols } from './tunnel.ts';
 
+/** undici opens another connection for another name, and takes the header Host if there is none. */
+const NO_NAME = 'unnamed';
+
 /** Sends requests to an endpoint over HTTP/1.1, with or without TLS. */
 export class HttpConnector implements Connector {
   readonly #connections: Connections;
-  /** The name for SNI. The certificate is not verified: only the address of an endpoint is known, not its name. */
+  /** The name for SNI, if one is sent. */
   readonly #servername: string | undefined;
 
   constructor(
-    { address, port }: Endpoint,
+    endpoint: Endpoint,
     upstream: Upstream,
-    { connectTimeoutMs, largeHead }: ConnectorOptions,
+    { connectTimeoutMs, largeHead, pair }: ConnectorOptions,
   ) {
+    const { address, port } = endpoint;
     const host = address.includes(':') ? `[${address}]` : address;
-    this.#servername =
-      upstream.protocol === 'https' ? `${upstream.service}.${upstream.namespace}.svc` : undefined;
+    this.#servername = upstream.protocol === 'https' ? (nameSentTo(upstream) ?? NO_NAME) : undefined;
     this.#connections = new Connections(`${upstream.protocol}://${host}:${port}`, {
       connections: null,
       pipelining: 1,
       maxHeaderSize: MAX_RESPONSE_HEAD_BYTES[largeHead ? 'large' : 'usual'],
-      connect: { timeout: connectTimeoutMs, rejectUnauthorized: false },
+      connect:
+        upstream.tls === undefined
+          ? { timeout: connectTimeoutMs, ...endpointTls(upstream, pair) }
+          : (_, done) => {
+              const timeoutMs = connectTimeoutMs;
+              connectToEndpoint(upstream, endpoint, { pair, timeoutMs }, (error, socket) => {
+                if (error === undefined) done(null, socket);
+                else done(error, null);
+              });
+            },
     });
   }
 
@@ -172,7 +185,7 @@ class RetriedStatus extends Error {
   }
 }
 
-const TIMEOUTS = [errors.ConnectTimeoutError, errors.HeadersTimeoutError, SendTimeout];
+const TIMEOUTS = [errors.ConnectTimeoutError, errors.HeadersTimeoutError, SendTimeout, HandshakeTimeout];
 
 function kindOf(error: Error, sent: boolean): UpstreamFailure['kind'] {
   if (TIMEOUTS.some((each) => error instanceof each)) {

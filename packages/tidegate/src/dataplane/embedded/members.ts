@@ -1,9 +1,12 @@
-import type { Endpoint, Upstream } from '../../ingress/model.ts';
+import type { ClientPair, Endpoint, Upstream } from '../../ingress/model.ts';
 import { endpointKey, fromRing, type Ring, ringOf } from '../../ingress/policy/index.ts';
 import { ENDPOINT_BACKOFF_MS, EWMA_DECAY_MS } from '../limits.ts';
 import type { Connector } from './connector.ts';
 import { GrpcConnector } from './grpc-connector.ts';
 import { HttpConnector } from './http-connector.ts';
+
+/** The certificate for endpoints with this ID. */
+export type PairOf = (credentials: string | undefined) => ClientPair | undefined;
 
 /** An endpoint of an upstream, with its connections and its back-off. */
 export class Member {
@@ -21,10 +24,13 @@ export class Member {
   /** By connect timeout and size of heads: they belong to the connections, and routes may have different ones. */
   readonly #connectors = new Map<number, Connector>();
 
-  constructor(endpoint: Endpoint, upstream: Upstream) {
+  readonly #pairOf: PairOf;
+
+  constructor(endpoint: Endpoint, upstream: Upstream, pairOf: PairOf) {
     this.endpoint = endpoint;
     this.name = nameOf(endpoint);
     this.#upstream = upstream;
+    this.#pairOf = pairOf;
   }
 
   connector(connectTimeoutMs: number, largeHead = false): Connector {
@@ -32,7 +38,8 @@ export class Member {
     let connector = this.#connectors.get(key);
     if (connector === undefined) {
       const Kind = this.#upstream.protocol === 'grpc' ? GrpcConnector : HttpConnector;
-      connector = new Kind(this.endpoint, this.#upstream, { connectTimeoutMs, largeHead });
+      const pair = this.#pairOf(this.#upstream.tls?.credentials);
+      connector = new Kind(this.endpoint, this.#upstream, { connectTimeoutMs, largeHead, pair });
       this.#connectors.set(key, connector);
     }
     return connector;
@@ -64,6 +71,13 @@ export class Member {
     this.#downMs = 0;
   }
 
+  /** Further requests use new connections, with the certificate that the upstream has now. */
+  async renew(): Promise<void> {
+    const before = [...this.#connectors.values()];
+    this.#connectors.clear();
+    await Promise.all(before.map((connector) => connector.close()));
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#connectors.values()].map((connector) => connector.close()));
   }
@@ -92,10 +106,12 @@ export class Members {
   /** Created when it is needed. */
   #byKey: ReadonlyMap<string, Member> | undefined;
   #ring: Ring<Member> | undefined;
+  readonly #pairOf: PairOf;
 
-  constructor(upstream: Upstream) {
+  constructor(upstream: Upstream, pairOf: PairOf = () => undefined) {
     this.#upstream = upstream;
-    this.#members = upstream.endpoints.map((endpoint) => new Member(endpoint, upstream));
+    this.#pairOf = pairOf;
+    this.#members = upstream.endpoints.map((endpoint) => new Member(endpoint, upstream, pairOf));
   }
 
   get upstream(): Upstream {
@@ -114,7 +130,7 @@ export class Members {
     );
     const before = this.#members;
     this.#members = upstream.endpoints.map(
-      (endpoint) => kept.get(nameOf(endpoint)) ?? new Member(endpoint, upstream),
+      (endpoint) => kept.get(nameOf(endpoint)) ?? new Member(endpoint, upstream, this.#pairOf),
     );
     this.#upstream = upstream;
     this.#byKey = undefined;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Delta, UpstreamId, WeightedUpstream } from '../../ingress/model.ts';
 import { type Affinity, cookieOf, isForCanary } from '../../ingress/policy/index.ts';
-import { type Member, Members } from './members.ts';
+import { type Member, Members, type PairOf } from './members.ts';
 
 /** Headers of a request, with names in lower case. */
 type Headers = IncomingHttpHeaders;
@@ -14,25 +14,37 @@ export class Upstreams {
   /** Endpoints that were removed, but still have requests in progress. */
   readonly #leaving = new Set<Member>();
 
-  constructor(random: () => number, onError: (error: unknown) => void) {
+  readonly #pairOf: PairOf;
+
+  constructor(random: () => number, onError: (error: unknown) => void, pairOf: PairOf = () => undefined) {
     this.#random = random;
     this.#onError = onError;
+    this.#pairOf = pairOf;
   }
 
   /** Applies a delta. Connections to removed endpoints are closed when their requests have ended. */
-  update({ from, upstreams: { set, remove } }: Delta): void {
+  update({ from, upstreams: { set, remove }, credentials }: Delta): void {
     const gone = new Set<UpstreamId>(remove);
     if (from === 0) for (const id of this.#upstreams.keys()) gone.add(id);
     for (const upstream of set) {
       gone.delete(upstream.id);
       const known = this.#upstreams.get(upstream.id);
-      if (known === undefined) this.#upstreams.set(upstream.id, new Members(upstream));
+      if (known === undefined) this.#upstreams.set(upstream.id, new Members(upstream, this.#pairOf));
       else this.#closeLater(known.update(upstream));
     }
     for (const id of gone) {
       this.#closeLater(this.#upstreams.get(id)?.all() ?? []);
       this.#upstreams.delete(id);
     }
+    this.#renew(new Set([...(credentials?.set ?? []).map(({ id }) => id), ...(credentials?.remove ?? [])]));
+  }
+
+  /** Closes the connections that use these Secrets, after their requests. */
+  #renew(changed: ReadonlySet<string>): void {
+    if (changed.size === 0) return;
+    for (const members of this.#upstreams.values())
+      if (changed.has(members.upstream.tls?.credentials ?? ''))
+        for (const member of members.all()) member.renew().catch(this.#onError);
   }
 
   get(id: UpstreamId): Members | undefined {

@@ -1,8 +1,9 @@
 import { EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
-import type { Certificate, Credentials, Delta } from '../../ingress/model.ts';
+import type { Certificate, Credentials, Delta, Upstream } from '../../ingress/model.ts';
 import { hostOfKey, prefixOfKey } from '../section-keys.ts';
 import type { Dictionary } from './config.ts';
 import { hostText } from './host-text.ts';
+import { relayName } from './relays.ts';
 
 /** A key of a shared dictionary with its new value; undefined deletes the key. */
 export interface Change {
@@ -33,7 +34,7 @@ export function changesOf(before: RouteTable, after: RouteTable, delta: Delta): 
     after.credentials,
     whole ? undefined : touched(delta.credentials ?? { set: [], remove: [] }, 'id'),
   );
-  const [set, gone] = partition(toChanges('upstreams', upstreams, JSON.stringify));
+  const [set, gone] = partition(toChanges('upstreams', upstreams, upstreamText));
   return [
     ...set,
     ...toChanges('certificates', certificates, certificateText),
@@ -62,7 +63,7 @@ export function inverseOf(
 ): Change[] {
   const before = {
     hosts: (key: string) => textOf(hosts.get(key), hostText),
-    upstreams: (key: string) => textOf(upstreams.get(key), JSON.stringify),
+    upstreams: (key: string) => textOf(upstreams.get(key), upstreamText),
     certificates: (key: string) => textOf(certificates.get(key), certificateText),
     credentials: (key: string) => textOf(credentials.get(key), credentialsText),
   };
@@ -127,8 +128,21 @@ const textOf = <V>(value: V | undefined, encode: (value: V) => string): string |
 
 const certificateText = ({ certificate, key }: Certificate): string => JSON.stringify({ certificate, key });
 
-const credentialsText = ({ users, authorities }: Credentials): string =>
-  JSON.stringify({ users, authorities });
+/** nginx needs no certificate for endpoints: only the agent uses its key. */
+const credentialsText = ({ users, authorities, client }: Credentials): string =>
+  JSON.stringify({ users, authorities, ...(client && { client: true }) });
+
+/** nginx connects to relays without TLS. */
+function upstreamText(upstream: Upstream): string {
+  const { tls, protocol, endpoints, ...rest } = upstream;
+  if (tls === undefined) return JSON.stringify(upstream);
+  return JSON.stringify({
+    ...rest,
+    protocol: protocol === 'https' ? 'http' : protocol,
+    endpoints: endpoints.map((each) => ({ ...each, relay: relayName(upstream, each) })),
+    ...(tls.credentials !== undefined && { credentials: tls.credentials }),
+  });
+}
 
 const partition = (changes: Change[]): [Change[], Change[]] => [
   changes.filter(({ value }) => value !== undefined),

@@ -23,6 +23,7 @@ const INPUTS: ConfigInputs = {
   memory: { hosts: 4, upstreams: 5, certificates: 6, credentials: 7 },
   accessLog: '/var/log/access.log',
   initialTable: '/run/x/initial-table',
+  relayDirectory: '/run/x/relays',
 };
 
 describe('nginxConfig', () => {

@@ -43,6 +43,8 @@ export interface ConfigInputs {
   accessLog: string | undefined;
   /** The path of a file with the table to serve from the first request on; undefined starts with an empty table. */
   initialTable: string | undefined;
+  /** The directory with the sockets of `relays.ts`. */
+  relayDirectory: string;
 }
 
 /** The shared dictionaries that hold the route table. */
@@ -102,6 +104,7 @@ ${luaSettings({
   accessLog: inputs.accessLog !== undefined,
   mark: inputs.mark,
   initialTable: inputs.initialTable,
+  relayDirectory: inputs.relayDirectory,
 })}
     require "tidegate.init"
   }
@@ -279,6 +282,7 @@ ${ownLocations(`${RESPOND} ${PASS_CHANGED}`)}
       set $tidegate_rate_after "";
       set $tidegate_vhost "";
       set $tidegate_unlogged "";
+      set $tidegate_relayed "";
       content_by_lua_block { tidegate.answer((ngx.status == 414 or ngx.status == 505) and ngx.status or 400) }
     }
     location = "${TOO_LARGE}" {
@@ -332,7 +336,7 @@ function accessLog({ accessLog: path, className, router, sections }: ConfigInput
     seconds: '$request_time',
     ingress: '"$tidegate_ingress"',
     service: '"$tidegate_service"',
-    endpoints: '"$upstream_addr"',
+    endpoints: '"$tidegate_endpoints"',
     userAgent: '"$http_user_agent"',
   };
   const fields = Object.entries(values).map(([name, value]) => `"${name}":${value}`);
@@ -341,6 +345,11 @@ function accessLog({ accessLog: path, className, router, sections }: ConfigInput
   map $tidegate_unlogged $tidegate_logged {
     default 0;
     "" 1;
+  }
+  # Lua sets the variable if nginx reaches endpoints through sockets of the agent.
+  map $tidegate_relayed $tidegate_endpoints {
+    default $tidegate_relayed;
+    "" $upstream_addr;
   }
   access_log ${quoted(path)} tidegate if=$tidegate_logged;`;
 }

@@ -48,6 +48,7 @@ export interface LuaOptions {
   mark: string;
   /** The file with the initial table. */
   initialTable: string | undefined;
+  relayDirectory: string;
 }
 
 /**
@@ -65,6 +66,7 @@ export function luaSettings(options: LuaOptions): string {
     loop_mark: options.mark,
     max_loops: MOST_LOOPS,
     initial_table: options.initialTable,
+    relay_directory: options.relayDirectory,
     answer_texts: ANSWER_TEXTS,
     answer_headers: ANSWER_HEADERS,
     cookie_statuses: Object.fromEntries([...COOKIE_STATUSES].map((status) => [status, true])),

@@ -13,6 +13,7 @@ import { TestAuthority } from '../../ingress/testing/certificates.ts';
 import { CapacityError, type Listening, NeedsFullState } from '../driver.ts';
 import { NginxDriver } from './index.ts';
 import { Nginx, type NginxOptions } from './nginx.ts';
+import { Relays } from './relays.ts';
 
 const NONE = { set: [], remove: [] };
 
@@ -292,6 +293,7 @@ describe('nginx', () => {
       'control',
       'nginx.conf',
       'nginx.pid',
+      expect.stringMatching(/^relays-/),
       'temporary',
     ]);
   });
@@ -333,7 +335,10 @@ describe('nginx', () => {
   });
 
   it('stops the nginx of an agent that was killed, and removes its files', async () => {
-    const former = await Nginx.start(optionsIn(directory), silentLogger);
+    const former = await Nginx.start(optionsIn(directory), {
+      log: silentLogger,
+      relays: new Relays(silentLogger, 1000),
+    });
     const runtime = runtimeOf(directory);
     await start({ httpPort: former.listening.http });
     expect(isAlive(former.pid!)).toBe(false);

@@ -5,6 +5,7 @@ import { CapacityError, type Driver, type Listening, NeedsFullState, type Unserv
 import { type Change, changesOf, changesOfAll, inverseOf } from './changes.ts';
 import { Fit, type Withheld, without } from './fit.ts';
 import { MEMORY, Nginx, type NginxOptions } from './nginx.ts';
+import { Relays } from './relays.ts';
 import { splitPortion } from './shared-rules.ts';
 import { trafficMetrics } from './traffic.ts';
 
@@ -29,6 +30,7 @@ export class NginxDriver implements Driver {
   /** The table with what does not fit into the memory of nginx. */
   #wanted: RouteTable = EMPTY_TABLE;
   readonly #fit: Fit;
+  readonly #relays: Relays;
   #withheld: Withheld = new Map();
   #nginx: Nginx | undefined;
   #restart: NodeJS.Timeout | undefined;
@@ -39,6 +41,7 @@ export class NginxDriver implements Driver {
   constructor(options: NginxOptions, { log }: { log: Logger }) {
     this.#options = options;
     this.#log = log;
+    this.#relays = new Relays(log, options.defaults.connectTimeoutMs);
     this.#fit = new Fit({ ...MEMORY, ...options.memory });
   }
 
@@ -66,6 +69,7 @@ export class NginxDriver implements Driver {
     const wanted = this.#next(delta);
     this.#fit.note(wanted, delta);
     try {
+      await this.#relays.update(wanted, delta);
       for (const [at, part] of PARTS.entries()) {
         const withheld = this.#fit.withheld(part);
         const table = without(wanted, withheld);
@@ -73,6 +77,7 @@ export class NginxDriver implements Driver {
           const result = await write(table, withheld.size > 0 || this.#withheld.size > 0);
           this.#wanted = wanted;
           this.#table = table;
+          this.#relays.prune();
           this.#report(withheld);
           return result;
         } catch (error) {
@@ -143,6 +148,7 @@ export class NginxDriver implements Driver {
     await this.#serial.idle();
     await this.#nginx?.stop();
     this.#nginx = undefined;
+    this.#relays.close();
   }
 
   #next(delta: Delta): RouteTable {
@@ -191,7 +197,7 @@ export class NginxDriver implements Driver {
   /** Starts nginx with the table as a file, so that it serves the table from its first request on. */
   async #launch(table = this.#table): Promise<Nginx> {
     const known = table.generation > 0 ? changesOfAll(table) : undefined;
-    const nginx = await Nginx.start(this.#options, this.#log, known);
+    const nginx = await Nginx.start(this.#options, { log: this.#log, relays: this.#relays }, known);
     this.#nginx = nginx;
     void nginx.ended.then((reason) => this.#onEnd(nginx, reason));
     return nginx;

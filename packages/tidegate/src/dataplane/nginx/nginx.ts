@@ -14,7 +14,14 @@ import { findNginx, type NginxBinary } from './find-nginx.ts';
 import { luaDirectory } from './lua-files.ts';
 import { Master } from './master.ts';
 import { freePorts } from './ports.ts';
-import { endFormer, isNginx, makeRuntimeDirectory, removeRuntimeDirectory } from './runtime-directory.ts';
+import type { Relays } from './relays.ts';
+import {
+  endFormer,
+  isNginx,
+  makeRelayDirectory,
+  makeRuntimeDirectory,
+  removeRuntimeDirectory,
+} from './runtime-directory.ts';
 import { NginxStartError } from './start-error.ts';
 
 const MIB = 1024 * 1024;
@@ -44,6 +51,14 @@ export interface NginxOptions extends DriverOptions {
   memory?: Partial<Record<Dictionary, number>>;
 }
 
+interface Start {
+  readonly listening: Listening;
+  readonly first: readonly Change[] | undefined;
+  readonly log: Logger;
+  readonly runtime: string;
+  readonly relayDirectory: string;
+}
+
 /** One nginx, from start to exit. */
 export class Nginx {
   readonly listening: Listening;
@@ -59,7 +74,11 @@ export class Nginx {
    * Resolves when all workers run. They serve the initial table from the first request on; without it, all requests
    * get 503.
    */
-  static async start(options: NginxOptions, log: Logger, first?: readonly Change[]): Promise<Nginx> {
+  static async start(
+    options: NginxOptions,
+    { log, relays }: { log: Logger; relays: Relays },
+    first?: readonly Change[],
+  ): Promise<Nginx> {
     const found = await findNginx();
     if ('missing' in found) throw new Error(found.missing);
     makeDirectory(options.directory);
@@ -67,7 +86,10 @@ export class Nginx {
     for (let attempt = 1; ; attempt++) {
       const [http = 0, https = 0] = await freePorts(options.address, 2);
       const listening = { http: options.httpPort || http, https: options.httpsPort || https };
-      const nginx = new Nginx(options, found.nginx, { listening, first, log });
+      const runtime = makeRuntimeDirectory(options.directory);
+      const relayDirectory = makeRelayDirectory(runtime);
+      await relays.moveTo(relayDirectory);
+      const nginx = new Nginx(options, found.nginx, { listening, first, log, runtime, relayDirectory });
       const wrong = await nginx.#ready();
       if (wrong === undefined) return nginx.#checked(first !== undefined);
       await nginx.stop();
@@ -80,14 +102,14 @@ export class Nginx {
   private constructor(
     options: NginxOptions,
     binary: NginxBinary,
-    { listening, first, log }: { listening: Listening; first?: readonly Change[]; log: Logger },
+    { listening, first, log, ...paths }: Start,
   ) {
     const { directory, address, className, router = '', identity, defaults, memory, accessLog } = options;
     const workers = options.workers ?? Math.min(availableParallelism(), MAX_WORKERS);
     this.#directory = directory;
     this.#workers = workers;
     this.listening = listening;
-    this.#runtime = makeRuntimeDirectory(directory);
+    this.#runtime = paths.runtime;
     if (first !== undefined) writeFileSync(this.#initialTable, first.map(lineOf).join(''), { mode: 0o600 });
     const config = nginxConfig({
       modules: binary.modules,
@@ -109,6 +131,7 @@ export class Nginx {
       memory: { ...MEMORY, ...memory },
       accessLog,
       initialTable: first && this.#initialTable,
+      relayDirectory: paths.relayDirectory,
     });
     const path = join(this.#runtime, 'nginx.conf');
     writeFileSync(path, config, { mode: 0o600 });

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,6 +18,17 @@ export function makeRuntimeDirectory(directory: string): string {
   chmodSync(runtime, 0o711);
   note(runtime, directory);
   return runtime;
+}
+
+/**
+ * Creates the directory for the sockets of `relays.ts`. Workers of another user can open what they know the path of, and nobody else knows
+ * the name.
+ */
+export function makeRelayDirectory(runtime: string): string {
+  const directory = join(runtime, `relays-${randomBytes(8).toString('hex')}`);
+  mkdirSync(directory, { mode: 0o711 });
+  chmodSync(directory, 0o711);
+  return directory;
 }
 
 /** Stops an nginx whose agent was killed, and removes its files. Otherwise it would still hold the ports. */

@@ -78,7 +78,7 @@ describe('an unsupported protocol of the backend', () => {
   test.each([
     ['tidegate.io/', 'fcgi'],
     ['tidegate.io/', ''],
-    ['nginx.ingress.kubernetes.io/', 'GRPCS'],
+    ['nginx.ingress.kubernetes.io/', 'FCGI'],
     ['nginx.ingress.kubernetes.io/', 'AUTO_HTTP'],
   ])('is not replaced by HTTP: %sbackend-protocol: %j', (prefix, value) => {
     const { protocol, problems } = readAnnotations({ [`${prefix}backend-protocol`]: value });
@@ -88,7 +88,7 @@ describe('an unsupported protocol of the backend', () => {
         reason: 'InvalidAnnotation',
         about: 'routes',
         field: `metadata.annotations[${prefix}backend-protocol]`,
-        message: `Invalid value ${JSON.stringify(value)}: write one of http, https, grpc. Requests to the backends of the Ingress get the response 503.`,
+        message: `Invalid value ${JSON.stringify(value)}: write one of http, https, grpc, grpcs. Requests to the backends of the Ingress get the response 503.`,
       },
     ]);
   });

@@ -18,7 +18,7 @@ export interface IngressOptions {
    * Undefined if the Ingress asks for a protocol that Tidegate does not support. It gets the response 503: in another
    * protocol, for example without TLS, the backend might receive what the author did not want to send.
    */
-  readonly protocol: Upstream['protocol'] | undefined;
+  readonly protocol: BackendProtocol | undefined;
   readonly balance: Upstream['balance'];
   readonly limits: Limits;
   readonly redirectToHttps: boolean;
@@ -32,6 +32,9 @@ export interface IngressOptions {
   readonly policies: IngressPolicies;
   readonly problems: readonly IngressProblem[];
 }
+
+/** `grpcs` is `grpc` over TLS. */
+export type BackendProtocol = Upstream['protocol'] | 'grpcs';
 
 /** Parses the value of an annotation. */
 interface Grammar<V> {
@@ -48,8 +51,8 @@ const oneOf = <V extends string>(...values: V[]): Grammar<V> => ({
   expected: `one of ${values.join(', ')}`,
 });
 
-const PROTOCOL: Grammar<Upstream['protocol']> = {
-  ...oneOf('http', 'https', 'grpc'),
+const PROTOCOL: Grammar<BackendProtocol> = {
+  ...oneOf('http', 'https', 'grpc', 'grpcs'),
   otherwise: 'Requests to the backends of the Ingress get the response 503.',
 };
 

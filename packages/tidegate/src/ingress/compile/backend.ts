@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { Upstream, UpstreamId } from '../model.ts';
-import type { ExternalServer } from '../policy/index.ts';
+import type { BackendTls, ExternalServer } from '../policy/index.ts';
 
 /** A backend as an Ingress names it, before the Service is looked up. */
 export interface UpstreamReference {
@@ -9,6 +10,7 @@ export interface UpstreamReference {
   readonly service: string;
   readonly port: string | number;
   readonly protocol: Upstream['protocol'];
+  readonly tls?: BackendTls;
   readonly balance: Upstream['balance'];
   /** The address of the Service is used, not its endpoints. */
   readonly usesAddress?: true;
@@ -39,13 +41,16 @@ interface ServiceBackend {
 export function upstreamReference(
   namespace: string,
   backend: { service?: ServiceBackend } | undefined,
-  { protocol, balance, usesAddress }: Pick<Upstream, 'protocol' | 'balance' | 'usesAddress'>,
+  { protocol, tls, balance, usesAddress }: Pick<Upstream, 'protocol' | 'tls' | 'balance' | 'usesAddress'>,
 ): UpstreamReference {
   const service = backend?.service?.name ?? '';
   const port = backend?.service?.port?.name || backend?.service?.port?.number || '';
   // A Service that is used with two protocols is two upstreams, so that one Ingress does not affect another.
   const unusual = [
     protocol === 'http' ? '' : `_${protocol}`,
+    tls === undefined
+      ? ''
+      : `_tls${createHash('sha256').update(JSON.stringify(tls)).digest('hex').slice(0, 16)}`,
     balance === 'roundRobin' ? '' : `_${balance}`,
     usesAddress ? '_address' : '',
   ];
@@ -55,6 +60,7 @@ export function upstreamReference(
     service,
     port,
     protocol,
+    ...(tls && { tls }),
     balance,
     ...(usesAddress && { usesAddress }),
   };

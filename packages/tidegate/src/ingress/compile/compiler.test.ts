@@ -84,7 +84,7 @@ describe('flush', () => {
 
 test('an Ingress with an unsupported protocol has routes that respond with 503, and affects no other Ingress', () => {
   const compiler = newCompiler();
-  const annotations = { 'nginx.ingress.kubernetes.io/backend-protocol': 'GRPCS' };
+  const annotations = { 'nginx.ingress.kubernetes.io/backend-protocol': 'FCGI' };
   compiler.put('Service', service('web'));
   compiler.put('Ingress', ingress({ rules, annotations, defaultBackend: 'web:80' }));
   compiler.put('Ingress', ingress({ name: 'other', rules: { 'a.example.com/other': 'web:80' } }));

@@ -3,6 +3,7 @@ import type { Changes, Credentials } from '../model.ts';
 import { InvalidUsersError, readUsers } from '../passwords/index.ts';
 import { type CredentialsReference, credentialsReference } from '../policy/index.ts';
 import { InvalidAuthoritiesError, readAuthorities } from './authorities.ts';
+import { InvalidClientPairError, readClientPair } from './client-pair.ts';
 import type { IngressFacts } from './facts.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 
@@ -122,7 +123,7 @@ export class CredentialTable {
   problemsOf({ credentials }: IngressFacts): IngressProblem[] {
     return credentials.flatMap(({ id, secret, field, kind }) => {
       const state = this.#states.get(id);
-      const { what, scope, notFound, invalid } = TEXTS[kind === 'authorities' ? 'authorities' : 'users'];
+      const { what, scope, notFound, invalid } = TEXTS[kind];
       if (state === undefined || !this.#secrets.has(secret)) {
         const message = `Secret ${secret} with the ${what} of the Ingress not found. All requests for its ${scope} get the response 503.`;
         return [ingressProblem(notFound, field, message)];
@@ -151,18 +152,43 @@ export class CredentialTable {
         const characters = JSON.stringify(authorities).length;
         return { credentials: { id, users: {}, authorities }, wrong: [], characters };
       }
+      if (kind === 'client' || kind === 'verifying') {
+        const client = readClientPair(data ?? {}, kind === 'verifying');
+        return {
+          credentials: { id, users: {}, client },
+          wrong: [],
+          characters: JSON.stringify(client).length,
+        };
+      }
       const { users, wrong } = readUsers(data ?? {}, kind);
       return { credentials: { id, users }, wrong, characters: JSON.stringify(users).length };
     } catch (error) {
-      if (!(error instanceof InvalidUsersError) && !(error instanceof InvalidAuthoritiesError)) throw error;
-      return { wrong: [error.message], characters: 0 };
+      if (!EXPECTED.some((each) => error instanceof each)) throw error;
+      return { wrong: [(error as Error).message], characters: 0 };
     }
   }
 }
 
+const EXPECTED = [InvalidUsersError, InvalidAuthoritiesError, InvalidClientPairError];
+
 /** What problems call the content of a Secret, and what is closed without it. */
+const USERS_TEXTS = {
+  what: 'users',
+  scope: 'paths',
+  notFound: 'UsersNotFound',
+  invalid: 'InvalidUsers',
+} as const;
+const CLIENT_TEXTS = {
+  what: 'certificate for backends',
+  scope: 'paths',
+  notFound: 'BackendCertificateNotFound',
+  invalid: 'InvalidBackendCertificate',
+} as const;
 const TEXTS = {
-  users: { what: 'users', scope: 'paths', notFound: 'UsersNotFound', invalid: 'InvalidUsers' },
+  file: USERS_TEXTS,
+  map: USERS_TEXTS,
+  client: CLIENT_TEXTS,
+  verifying: CLIENT_TEXTS,
   authorities: {
     what: 'certificate authorities',
     scope: 'hosts',

@@ -3,7 +3,13 @@ import { SSL_REDIRECT_ANNOTATION } from '../../api/index.ts';
 import { wildcardOf, writtenHost } from '../match/index.ts';
 import type { HostName, Route, RouteAction, Source } from '../model.ts';
 import { NGINX_PREFIX } from '../nginx-annotations/index.ts';
-import { credentialsReference, type RoutePolicy, wwwCounterpart } from '../policy/index.ts';
+import {
+  type BackendTls,
+  credentialsReference,
+  DEFAULT_BACKEND_TLS,
+  type RoutePolicy,
+  wwwCounterpart,
+} from '../policy/index.ts';
 import { annotationField, type IngressOptions, readAnnotations } from './annotations.ts';
 import { closedUpstream, externalReference, upstreamReference } from './backend.ts';
 import type { HostAsks, HostClaim, IngressFacts, TlsEntry, Wanted } from './facts.ts';
@@ -114,14 +120,20 @@ class Reading {
     const { basic, clientCertificate } = this.#options.policies.route ?? {};
     if (this.#options.closes) return [];
     const named = [
-      { of: basic, name: 'auth-secret' },
-      { of: clientCertificate, name: 'auth-tls-secret' },
+      { id: basic?.credentials, name: 'auth-secret' },
+      { id: clientCertificate?.credentials, name: 'auth-tls-secret' },
+      { id: this.#backendTls()?.credentials, name: 'proxy-ssl-secret' },
     ];
-    return named.flatMap(({ of, name }) =>
-      of === undefined
-        ? []
-        : [{ ...credentialsReference(of.credentials), field: annotationField(NGINX_PREFIX + name) }],
+    return named.flatMap(({ id, name }) =>
+      id === undefined ? [] : [{ ...credentialsReference(id), field: annotationField(NGINX_PREFIX + name) }],
     );
+  }
+
+  /** Without TLS, annotations about it have no effect. */
+  #backendTls(): BackendTls | undefined {
+    const { protocol, policies } = this.#options;
+    if (protocol === 'grpcs') return policies.backendTls ?? DEFAULT_BACKEND_TLS;
+    return protocol === 'https' ? policies.backendTls : undefined;
   }
 
   #readRule(rule: Rule, index: number): void {
@@ -172,6 +184,7 @@ class Reading {
     const { namespace } = this.#identity;
     const { closes, closesRoutes, policies, limits, protocol, balance } = this.#options;
     const isOpen = !closes && !closesRoutes;
+    const tls = this.#backendTls();
     if (isOpen && backend?.service === undefined) {
       const message = `Only Services are supported as backends${backend?.resource ? `, not ${backend.resource.kind}` : ''}. Requests get the response 503.`;
       this.#problems.push(ingressProblem('ResourceBackend', field, message));
@@ -180,7 +193,8 @@ class Reading {
     const reached = protocol === undefined ? undefined : backend;
     const upstream = isOpen
       ? upstreamReference(namespace, reached, {
-          protocol: protocol ?? 'http',
+          protocol: protocol === 'grpcs' ? 'grpc' : (protocol ?? 'http'),
+          ...(tls && { tls }),
           balance,
           ...(policies.usesAddress && { usesAddress: true }),
         })

@@ -34,6 +34,8 @@ const REASONS = {
   InvalidUsers: 'users',
   AuthoritiesNotFound: 'users',
   InvalidAuthorities: 'users',
+  BackendCertificateNotFound: 'users',
+  InvalidBackendCertificate: 'users',
 } as const;
 
 export type Reason = keyof typeof REASONS;

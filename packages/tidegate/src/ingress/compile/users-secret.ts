@@ -4,6 +4,7 @@ import {
   authoritiesSecret,
   credentialsReference,
   PolicyReader,
+  readBackendTls,
   readBasic,
   readClientCertificate,
 } from '../policy/index.ts';
@@ -32,6 +33,17 @@ function authoritiesSecretOf({
   return own && authoritiesSecret(own.credentials);
 }
 
+/** `namespace/name` of the Secret with the certificate for endpoints of an Ingress. */
+function clientSecretOf({ metadata: { namespace = '', annotations = {} } }: Ingress): string | undefined {
+  const name = 'proxy-ssl-secret';
+  const value = annotations[NGINX_PREFIX + name];
+  if (value === undefined) return undefined;
+  const own = readBackendTls(new PolicyReader(new Map([[name, value]])), namespace);
+  return own?.credentials && credentialsReference(own.credentials).secret;
+}
+
 /** The Secrets that annotations of an Ingress name. All of them are in its namespace. */
 export const secretsOfAnnotations = (ingress: Ingress): string[] =>
-  [usersSecretOf(ingress), authoritiesSecretOf(ingress)].flatMap((secret) => secret ?? []);
+  [usersSecretOf(ingress), authoritiesSecretOf(ingress), clientSecretOf(ingress)].flatMap(
+    (secret) => secret ?? [],
+  );

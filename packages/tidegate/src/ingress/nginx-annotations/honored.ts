@@ -23,7 +23,41 @@ const RATE = 'a rate limit';
 const SOURCES = 'restrictions by the address of the client';
 
 export const HONORED: ReadonlyMap<string, Honored> = new Map<string, Honored>([
-  ['backend-protocol', { as: BACKEND_PROTOCOL_ANNOTATION, does: 'Sets the protocol of the backend.' }],
+  [
+    'backend-protocol',
+    {
+      as: BACKEND_PROTOCOL_ANNOTATION,
+      does: 'Sets the protocol of the backend: HTTP (default), HTTPS, GRPC or GRPCS. FCGI and AUTO_HTTP are not supported.',
+    },
+  ],
+  [
+    'proxy-ssl-secret',
+    {
+      does: 'Names the Secret for backends with HTTPS or GRPCS, in the namespace of the Ingress: the router shows them the certificate in tls.crt and tls.key, and ca.crt has their authorities. Each of both may be absent.',
+    },
+  ],
+  [
+    'proxy-ssl-verify',
+    {
+      guards: 'a check of the certificate of the backend',
+      does: 'With on, requests are sent only to backends with a certificate of an authority in proxy-ssl-secret and with the right name. Otherwise the response is 502. The default is off.',
+    },
+  ],
+  [
+    'proxy-ssl-verify-depth',
+    {
+      does: 'Sets how many authorities may be between the certificate of the backend and a root: 1 to 20. The default is 1.',
+    },
+  ],
+  [
+    'proxy-ssl-name',
+    {
+      does: 'Sets the name that the certificate of the backend must have. The default is SERVICE.NAMESPACE.svc.',
+    },
+  ],
+  ['proxy-ssl-server-name', { does: 'With on, the TLS handshake has this name (SNI). The default is off.' }],
+  ['proxy-ssl-protocols', { does: 'Lists the versions of TLS: TLSv1.2, TLSv1.3 or both (default).' }],
+  ['proxy-ssl-ciphers', { does: 'Lists the ciphers of TLS 1.2, in the format of OpenSSL.' }],
   [
     'load-balance',
     {

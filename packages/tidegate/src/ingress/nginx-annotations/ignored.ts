@@ -21,13 +21,6 @@ export const IGNORED: ReadonlyMap<string, Ignored> = new Map([
     ['default-backend', 'custom-http-errors', 'disable-proxy-intercept-errors'],
     'Responses of backends are forwarded unchanged, and the router answers errors itself.',
   ),
-  ...each(
-    [
-      ...['proxy-ssl-secret', 'proxy-ssl-name', 'proxy-ssl-server-name', 'proxy-ssl-protocols'],
-      ...['proxy-ssl-ciphers', 'proxy-ssl-verify-depth'],
-    ],
-    'Connections to backends over HTTPS use no client certificate and the settings of the router.',
-  ),
   ...each(['ssl-ciphers', 'ssl-prefer-server-ciphers'], OWN_SETTINGS),
   ...each(['fastcgi-index', 'fastcgi-params-configmap'], 'FastCGI is not supported.'),
   ...each(

@@ -60,11 +60,6 @@ export const REFUSED: ReadonlyMap<string, Refused> = new Map([
     asks: 'directives of nginx, which may restrict access',
     instead: 'Use annotations instead of directives.',
   }),
-  ...each(['proxy-ssl-verify'], {
-    asks: 'a check of the certificate of the backend',
-    instead: 'Connect to the backend inside of a trusted network only.',
-    off: ['off'],
-  }),
   ...each(['ssl-passthrough'], {
     asks: 'TLS connections that only the backend can decrypt',
     instead: 'Expose the backend with a Service of type LoadBalancer or NodePort.',

@@ -1,4 +1,5 @@
 import type { PolicyReader } from './annotation-reader.ts';
+import { clientSecret } from './backend-tls.ts';
 import { authoritiesSecret } from './client-certificate.ts';
 
 /** Clients must send the name and the password of a user. */
@@ -9,16 +10,16 @@ export interface BasicAuth {
   readonly realm: string;
 }
 
-/** The Secret that an Ingress names to authenticate clients. */
+/** The Secret that an Ingress names to authenticate clients, or for endpoints. */
 export interface CredentialsReference {
   readonly id: string;
   /** `namespace/name`. */
   readonly secret: string;
   /**
    * `map`: keys of the Secret are users. `file`: the key `auth` has the content of a file of htpasswd. `authorities`: the key
-   * `ca.crt` has the authorities of client certificates.
+   * `ca.crt` has the authorities of client certificates. `client`, `verifying`: a certificate for endpoints, and their authorities.
    */
-  readonly kind: 'file' | 'map' | 'authorities';
+  readonly kind: 'file' | 'map' | 'authorities' | 'client' | 'verifying';
 }
 
 const MAP = '#map';
@@ -26,6 +27,8 @@ const MAP = '#map';
 export function credentialsReference(id: string): CredentialsReference {
   const secret = authoritiesSecret(id);
   if (secret !== undefined) return { id, secret, kind: 'authorities' };
+  const client = clientSecret(id);
+  if (client !== undefined) return { id, ...client };
   return id.endsWith(MAP)
     ? { id, secret: id.slice(0, -MAP.length), kind: 'map' }
     : { id, secret: id, kind: 'file' };

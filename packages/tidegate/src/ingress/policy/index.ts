@@ -4,6 +4,7 @@
  *
  * - `sources.ts`: which clients may use a route, by their address;
  * - `affinity.ts`: a cookie that keeps a client at an endpoint;
+ * - `backend-tls.ts`: certificates and settings of connections to endpoints over TLS;
  * - `basic.ts`: user names and passwords;
  * - `external-auth.ts`, `auth-cache.ts`: another server that decides about each request;
  * - `canary.ts`: which requests go to another backend;
@@ -27,6 +28,7 @@
 export { type Affinity, endpointKey, setCookie } from './affinity.ts';
 export { PolicyReader } from './annotation-reader.ts';
 export { keptSeconds, MOST_KEPT_SECONDS } from './auth-cache.ts';
+export { type BackendTls, DEFAULT_BACKEND_TLS, describeBackendTls, readBackendTls } from './backend-tls.ts';
 export { type CredentialsReference, credentialsReference, readBasic } from './basic.ts';
 export {
   type Canary,

@@ -1,5 +1,6 @@
 import { AFFINITY_NAMES, readAffinity } from './affinity.ts';
 import { type InvalidValue, PolicyReader } from './annotation-reader.ts';
+import { type BackendTls, readBackendTls } from './backend-tls.ts';
 import { readBasic } from './basic.ts';
 import { CANARY_NAMES, type Canary, readCanary } from './canary.ts';
 import { CLIENT_CERTIFICATE_NAMES, readClientCertificate } from './client-certificate.ts';
@@ -21,6 +22,8 @@ export interface IngressPolicies {
   /** For each route. Undefined if there is none. */
   readonly route: RoutePolicy | undefined;
   readonly forwarding: Forwarding;
+  /** For backends over TLS. */
+  readonly backendTls: BackendTls | undefined;
   /** The backends get some requests of the same paths of another Ingress. */
   readonly canary: Canary | undefined;
   /** Redirect to HTTPS: always, or only hosts with a certificate. */
@@ -119,6 +122,7 @@ export function readPolicies(
   return {
     route: Object.keys(route).length === 0 ? undefined : route,
     forwarding,
+    backendTls: readBackendTls(reader, ingress.namespace),
     canary: readCanary(reader),
     secure: readSecure(reader),
     rewrite: readRewrite(reader),
@@ -150,6 +154,7 @@ function readSecure(reader: PolicyReader): IngressPolicies['secure'] {
 const NONE: IngressPolicies = {
   route: undefined,
   forwarding: {},
+  backendTls: undefined,
   canary: undefined,
   secure: undefined,
   rewrite: undefined,

@@ -8,6 +8,7 @@ export const CAPABILITIES = {
   rulesWithoutHost: 'rules without a host, after the rules of all hosts',
   backendHttps: 'HTTPS to endpoints',
   backendGrpc: 'gRPC to endpoints',
+  backendTls: 'certificates and other settings of TLS connections to endpoints',
   leastConnections: 'the balance leastConnections',
   ewma: 'the balance ewma',
   serviceAddresses: 'the addresses of Services in place of their endpoints',

@@ -89,6 +89,7 @@ function addUpstreamNeeds(
   if (upstream === undefined) return;
   need('backendHttps', upstream.protocol === 'https');
   need('backendGrpc', upstream.protocol === 'grpc');
+  need('backendTls', upstream.tls !== undefined);
   need('serviceAddresses', upstream.usesAddress === true);
   need('ewma', upstream.balance === 'ewma');
   need('leastConnections', upstream.balance === 'leastConnections');

@@ -13,7 +13,7 @@ const OPTIONS: LuaOptions = {
   bodySizes: [],
   accessLog: false,
   initialTable: undefined,
-  mark: 'tidegate-0',
+  relayDirectory: '/run/relays',
 };
 
 /**

@@ -94,7 +94,12 @@ local function connect(question, endpoint)
   socket:settimeouts(question.connect_ms, question.read_ms, question.read_ms)
   -- Connections of different servers, names and owners are not shared.
   local pool = table.concat({ question.owner, endpoint.name, question.servername or "-" }, " ")
-  local ok, why = socket:connect(endpoint.address, endpoint.port, { pool = pool })
+  local ok, why
+  if endpoint.relay then
+    ok, why = socket:connect(endpoint.peer, { pool = pool })
+  else
+    ok, why = socket:connect(endpoint.address, endpoint.port, { pool = pool })
+  end
   if not ok then
     return nil, why
   end

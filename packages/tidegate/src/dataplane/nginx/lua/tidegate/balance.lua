@@ -98,7 +98,7 @@ return function()
     endpoints.began(endpoint.name)
   end
   set_timeouts(ctx)
-  local ok, why = balancer.set_current_peer(endpoint.address, endpoint.port)
+  local ok, why = balancer.set_current_peer(endpoint.peer, endpoint.port)
   if not ok then
     ngx.log(ngx.ERR, "endpoint ", endpoint.name, " cannot be used: ", why)
     return ngx.exit(502)

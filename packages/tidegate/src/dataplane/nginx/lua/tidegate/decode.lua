@@ -132,7 +132,10 @@ function decode.upstream(text, before)
       endpoint.address = "[" .. endpoint.address .. "]"
     end
     endpoint.name = endpoint.address .. ":" .. endpoint.port
+    -- What nginx connects to. TLS with settings of its own is that of the agent; see relays.ts.
+    endpoint.peer = endpoint.relay and "unix:" .. settings.relay_directory .. "/" .. endpoint.relay or endpoint.address
   end
+  upstream.relayed = upstream.endpoints[1] and upstream.endpoints[1].relay ~= nil
   -- Workers start at different endpoints. Otherwise, after a change, all of them would begin with the same one.
   upstream.turn = before and before.turn or math.random(0, 1023)
   return upstream

@@ -32,6 +32,11 @@ end
 local function name_for_log(ctx)
   var.tidegate_ingress = ctx.host.ingresses[ctx.route.number]
   var.tidegate_service = ctx.upstream and ctx.upstream.label or ""
+  if ctx.endpoint and ctx.upstream.relayed then
+    local names = ctx.tried or {}
+    names[#names + 1] = ctx.endpoint
+    var.tidegate_relayed = table.concat(names, ", ")
+  end
 end
 
 -- `port` is that of a section. Without it, the table is that of one router.

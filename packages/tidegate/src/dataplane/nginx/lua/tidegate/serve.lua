@@ -19,6 +19,7 @@ local byte = string.byte
 local STAR = 42
 local METHODS = settings.methods
 local get_method = ngx.req.get_method
+local credentials_of = tables.credentials
 local find_match, counts_of = match.match, metrics.counts_of
 local known_host, host_of, upstream_of, generation_of = tables.known_host, tables.host, tables.upstream, tables.generation
 
@@ -161,6 +162,10 @@ return function(secure, port)
     end
   end
   if not upstream or upstream.endpoints[1] == nil then
+    return answer(503)
+  end
+  if upstream.credentials and not credentials_of(upstream.credentials, generation) then
+    -- The router has no certificate for the endpoints, or cannot check theirs.
     return answer(503)
   end
   if upstream.protocol == "grpc" then
