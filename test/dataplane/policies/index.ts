@@ -5,6 +5,7 @@ import { aliases } from './aliases.ts';
 import { backendTls } from './backend-tls.ts';
 import { balance } from './balance.ts';
 import { canaries } from './canaries.ts';
+import { ciphers } from './ciphers.ts';
 import { clientCertificates } from './client-certificates.ts';
 import { cors } from './cors.ts';
 import { externalAuthentication } from './external-auth.ts';
@@ -21,6 +22,6 @@ import { basicAuthentication } from './users.ts';
 export function policies(make: MakeDriver): void {
   const access = [sources, basicAuthentication, clientCertificates, externalAuthentication, limits];
   const forwarded = [forwarding, canaries, affinity, balance, cors, redirects, rewrites, responses];
-  const others = [aliases, mirrors, logging, backendTls];
+  const others = [aliases, mirrors, logging, backendTls, ciphers];
   for (const topic of [...access, ...forwarded, ...others]) topic(make);
 }

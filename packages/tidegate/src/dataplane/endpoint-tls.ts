@@ -8,7 +8,9 @@ import {
 } from 'node:tls';
 import type { ClientPair, Endpoint, Upstream } from '../ingress/model.ts';
 
-/** Node.js has the ciphers of TLS 1.3 in the same list, and OpenSSL and nginx do not. */
+/** Ciphers of TLS 1.2, with all of TLS 1.3: Node.js has both in one list, and OpenSSL and nginx do not. */
+export const cipherList = (ciphers: string): string => `${ciphers}:${TLS13_CIPHERS}`;
+
 const TLS13_CIPHERS = 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256';
 
 /** The name in the handshake with endpoints of an upstream over TLS. Undefined: none is sent. */
@@ -31,7 +33,7 @@ export function endpointTls(upstream: Upstream, pair: ClientPair | undefined): C
     rejectUnauthorized: verify,
     minVersion: protocols.includes('TLSv1.2') ? 'TLSv1.2' : 'TLSv1.3',
     maxVersion: protocols.includes('TLSv1.3') ? 'TLSv1.3' : 'TLSv1.2',
-    ...(ciphers !== undefined && { ciphers: `${ciphers}:${TLS13_CIPHERS}` }),
+    ...(ciphers !== undefined && { ciphers: cipherList(ciphers) }),
     ...(pair?.certificate !== undefined && { cert: pair.certificate, key: pair.key }),
     // Without any, no certificate is valid. Node.js would use the authorities of browsers.
     ...(verify && { ca: pair?.authorities ?? [] }),

@@ -4,7 +4,7 @@
  * defines what it means for a request.
  */
 
-import type { BackendTls, Canary, Forwarding, RoutePolicy } from './policy/index.ts';
+import type { BackendTls, Canary, Forwarding, Handshake, RoutePolicy } from './policy/index.ts';
 import type { Pattern } from './regex/index.ts';
 
 /**
@@ -32,6 +32,8 @@ export interface HostRoutes {
   readonly redirectToHttps?: boolean;
   /** Redirect requests for `/` to this path. */
   readonly appRoot?: string;
+  /** Settings of TLS handshakes for the host. */
+  readonly handshake?: Handshake;
   /**
    * A route does not serve every client. Other spellings of its path must not reach another route: the path of a request is
    * compared a second time, as backends read it.

@@ -1,6 +1,13 @@
 import type { Logger } from '@tidegate/kube';
 import type { KeyPair } from '@tidegate/kube/certificates';
-import { applyDelta, DeltaGapError, EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
+import {
+  applyDelta,
+  DeltaGapError,
+  EMPTY_TABLE,
+  handshakeFor,
+  type RouteTable,
+  requestHost,
+} from '../../ingress/match/index.ts';
 import type { Delta } from '../../ingress/model.ts';
 import { defaultCertificate } from '../default-certificate.ts';
 import { type Driver, type DriverOptions, type Listening, NeedsFullState } from '../driver.ts';
@@ -81,6 +88,7 @@ export class EmbeddedDriver implements Driver {
       ...this.#options,
       defaultCertificate: this.#ownCertificate,
       contextFor: (name) => this.#contexts.find(this.#table, name),
+      handshakeFor: (name) => handshakeFor(this.#table, requestHost(name) ?? ''),
       asksFor: (name) => this.#contexts.asking(this.#table, name, this.#ownCertificate!),
       handle: (exchange) => this.#handler.handle(exchange),
     });

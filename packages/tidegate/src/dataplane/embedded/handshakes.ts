@@ -1,8 +1,17 @@
 import { constants } from 'node:crypto';
 import type { Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
-import { createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls';
+import {
+  createSecureContext,
+  createServer,
+  type SecureContext,
+  type Server,
+  type TLSSocket,
+  type TlsOptions,
+} from 'node:tls';
 import type { KeyPair } from '@tidegate/kube/certificates';
+import type { Handshake } from '../../ingress/policy/index.ts';
+import { cipherList } from '../endpoint-tls.ts';
 import { CLIENT_HEADERS_MS } from '../limits.ts';
 import { noteClient, type TlsClient } from './client-certificates.ts';
 import { ClientHelloReader } from './client-hello.ts';
@@ -15,34 +24,16 @@ import { ClientHelloReader } from './client-hello.ts';
  */
 export class Handshakes {
   readonly #unnamed: Server;
-  /** For hosts that ask for client certificates: Node.js asks all clients of a server, or none. */
-  readonly #asking: Server;
-  readonly #asks: AsksFor;
+  /** By their settings, which Node.js has for a whole server: whether clients are asked for certificates, and the ciphers. */
+  readonly #special = new Map<string, Server>();
+  readonly #options: HandshakeOptions;
   /** What each connection in its handshake is asked for. */
   readonly #asked = new WeakMap<object, Asked>();
   #default: SecureContext;
+  #server: Http2SecureServer | undefined;
 
-  constructor(certificate: KeyPair, asks: AsksFor) {
-    this.#asks = asks;
-    const asked = this.#asked;
-    const find = (name: string) => asks(name);
-    this.#asking = createServer({
-      requestCert: true,
-      // The response depends on the route. A client of a connection that is closed would not learn why.
-      rejectUnauthorized: false,
-      // A session that is continued would have the result of an earlier handshake, for example of another host.
-      secureOptions: constants.SSL_OP_NO_TICKET,
-      SNICallback(this: TLSSocket | undefined, name, done) {
-        const found = find(name);
-        if (found === undefined || this === undefined) {
-          done(new Error('the host does not ask for client certificates any more'));
-          return;
-        }
-        asked.set(this, found);
-        done(null, found.context);
-      },
-      ALPNProtocols: ['h2', 'http/1.1'],
-    });
+  constructor(certificate: KeyPair, options: HandshakeOptions) {
+    this.#options = options;
     this.#default = contextOf(certificate);
     this.#unnamed = createServer({
       cert: certificate.certificate,
@@ -70,23 +61,86 @@ export class Handshakes {
     server.on('connection', (socket: Socket) => {
       for (const listener of others) listener.call(server, socket);
       waitForHello(socket, (isNamed, name) => {
-        if (name !== undefined && this.#asks(name) !== undefined) this.#asking.emit('connection', socket);
+        const special = name === undefined ? undefined : this.#specialFor(name);
+        if (special !== undefined) special.emit('connection', socket);
         else if (isNamed) handshake.call(server, socket);
         else this.#unnamed.emit('connection', socket);
       });
     });
-    this.#unnamed.on('secureConnection', (socket: TLSSocket) => {
+    this.#server = server;
+    this.#pass(this.#unnamed);
+  }
+
+  /** Gives the connections of another server to the one that answers requests. */
+  #pass(from: Server): void {
+    const server = this.#server;
+    if (server === undefined) throw new Error('the handshakes have no server yet');
+    from.on('secureConnection', (socket: TLSSocket) => {
+      const asked = this.#asked.get(socket);
+      if (asked !== undefined) noteClient(socket, asked.client);
       // HTTP/1.1 finds its server through the connection.
       server.emit('secureConnection', Object.assign(socket, { server }));
     });
-    this.#asking.on('secureConnection', (socket: TLSSocket) => {
-      const asked = this.#asked.get(socket);
-      if (asked !== undefined) noteClient(socket, asked.client);
-      server.emit('secureConnection', Object.assign(socket, { server }));
-    });
-    this.#asking.on('tlsClientError', (error, socket) => server.emit('tlsClientError', error, socket));
-    this.#unnamed.on('tlsClientError', (error, socket) => server.emit('tlsClientError', error, socket));
+    from.on('tlsClientError', (error, socket) => server.emit('tlsClientError', error, socket));
   }
+
+  /** Undefined if the host has no settings of its own. */
+  #specialFor(name: string): Server | undefined {
+    const asks = this.#options.asksFor(name) !== undefined;
+    const { ciphers, order } = this.#options.handshakeFor(name) ?? {};
+    if (!asks && ciphers === undefined && order === undefined) return undefined;
+    const key = JSON.stringify([asks, ciphers, order]);
+    const known = this.#special.get(key);
+    if (known !== undefined) return known;
+    // They have no resources but memory: connections do not need them after the handshake.
+    if (this.#special.size >= MOST_SPECIAL) this.#special.clear();
+    const server = createServer({
+      ...(asks ? this.#asking() : this.#showing()),
+      honorCipherOrder: order !== 'client',
+      ...(ciphers !== undefined && { ciphers: cipherList(ciphers) }),
+      ALPNProtocols: ['h2', 'http/1.1'],
+    });
+    this.#pass(server);
+    this.#special.set(key, server);
+    return server;
+  }
+
+  #showing(): TlsOptions {
+    return { SNICallback: (name, done) => done(null, this.#options.contextFor(name) ?? this.#default) };
+  }
+
+  #asking(): TlsOptions {
+    const asked = this.#asked;
+    const { asksFor } = this.#options;
+    return {
+      requestCert: true,
+      // The response depends on the route. A client of a connection that is closed would not learn why.
+      rejectUnauthorized: false,
+      // A session that is continued would have the result of an earlier handshake, for example of another host.
+      secureOptions: constants.SSL_OP_NO_TICKET,
+      SNICallback(this: TLSSocket | undefined, name, done) {
+        const found = asksFor(name);
+        if (found === undefined || this === undefined) {
+          done(new Error('the host does not ask for client certificates any more'));
+          return;
+        }
+        asked.set(this, found);
+        done(null, found.context);
+      },
+    };
+  }
+}
+
+/** How many combinations of settings have a server. */
+const MOST_SPECIAL = 500;
+
+/** What the server name of a client decides. */
+export interface HandshakeOptions {
+  /** Undefined: the default certificate is used. */
+  readonly contextFor: (serverName: string) => SecureContext | undefined;
+  /** Undefined: clients of the host are not asked for a certificate. */
+  readonly asksFor: (serverName: string) => Asked | undefined;
+  readonly handshakeFor: (serverName: string) => Handshake | undefined;
 }
 
 /** How a handshake asks for a client certificate. */
@@ -94,9 +148,6 @@ export interface Asked {
   readonly context: SecureContext;
   readonly client: Omit<TlsClient, 'certificate'>;
 }
-
-/** Undefined: clients of the host are not asked for one. */
-export type AsksFor = (serverName: string) => Asked | undefined;
 
 const contextOf = ({ certificate, key }: KeyPair): SecureContext =>
   createSecureContext({ cert: certificate, key });

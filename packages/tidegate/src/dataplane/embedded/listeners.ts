@@ -16,13 +16,12 @@ import {
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { SecureContext } from 'node:tls';
 import type { KeyPair } from '@tidegate/kube/certificates';
 import type { Listening } from '../driver.ts';
 import { CLIENT_HEADERS_MS, CLIENT_IDLE_MS, MAX_HEAD_BYTES, MAX_HEADERS } from '../limits.ts';
 import { answer, rawAnswer } from './answer.ts';
 import { type ClientRequest, type ClientResponse, Exchange } from './exchange.ts';
-import { type AsksFor, Handshakes } from './handshakes.ts';
+import { type HandshakeOptions, Handshakes } from './handshakes.ts';
 
 /** How much a client of HTTP/2 may send before it waits for an acknowledgement. */
 const WINDOW_BYTES = 1024 * 1024;
@@ -30,14 +29,11 @@ const WINDOW_BYTES = 1024 * 1024;
 /** The only protocol to switch to: over another one, a client could send requests that bypass the routes. */
 const WEBSOCKET = /^websocket$/i;
 
-export interface ListenerOptions {
+export interface ListenerOptions extends HandshakeOptions {
   address: string;
   httpPort: number;
   httpsPort: number;
   defaultCertificate: KeyPair;
-  contextFor: (serverName: string) => SecureContext | undefined;
-  /** How clients of this server name are asked for certificates. */
-  asksFor: AsksFor;
   handle: (exchange: Exchange) => void;
 }
 
@@ -71,7 +67,7 @@ export class Listeners {
     this.#options = options;
     // Node.js would answer a request without a Host header itself, with another text: `refusal.ts` does it.
     this.#http = createServer({ maxHeaderSize: MAX_HEAD_BYTES, requireHostHeader: false });
-    this.#handshakes = new Handshakes(options.defaultCertificate, options.asksFor);
+    this.#handshakes = new Handshakes(options.defaultCertificate, options);
     const secure: SecureServerOptions & Pick<ServerOptions, 'maxHeaderSize' | 'requireHostHeader'> = {
       allowHTTP1: true,
       settings: { initialWindowSize: WINDOW_BYTES },

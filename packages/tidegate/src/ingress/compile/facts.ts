@@ -1,5 +1,11 @@
 import type { HostName, Route, RouteAction } from '../model.ts';
-import type { Canary, ClientCertificate, CredentialsReference, IngressPolicies } from '../policy/index.ts';
+import type {
+  Canary,
+  ClientCertificate,
+  CredentialsReference,
+  Handshake,
+  IngressPolicies,
+} from '../policy/index.ts';
 import type { UpstreamReference } from './backend.ts';
 import type { IngressProblem } from './ingress-problem.ts';
 
@@ -47,6 +53,7 @@ export interface HostAsks {
   readonly canary: Canary | undefined;
   /** Routes of other Ingresses of the host need it too. */
   readonly clientCertificate: ClientCertificate | undefined;
+  readonly handshake: Handshake | undefined;
   /** No rule names the host: it is an alias, or only redirected. Rules of any Ingress for the host win. */
   readonly yields: boolean;
 }

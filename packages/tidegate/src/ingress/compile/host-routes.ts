@@ -1,7 +1,7 @@
 import { comparePrecedence } from '../match/index.ts';
 import type { HostName, HostRoutes, Route, RouteAction } from '../model.ts';
 import { hostConflict } from '../ownership/index.ts';
-import { hasSameGuards, isGuarded, type RoutePolicy } from '../policy/index.ts';
+import { hasSameGuards, isGuarded, joinedHandshake, type RoutePolicy } from '../policy/index.ts';
 import { withCanaries } from './canaries.ts';
 import {
   aliasNotServed,
@@ -93,6 +93,8 @@ export function compileHost(host: HostName, claimsTo: ClaimsTo, owners: HostOwne
   const redirect = served.some(({ redirectToHttps }) => redirectToHttps);
   const appRoot =
     host === '' ? undefined : served.find(({ asks }) => asks.appRoot !== undefined)?.asks.appRoot;
+  // Rules without a host are shared by namespaces, and have no server name.
+  const handshake = host === '' ? undefined : joinedHandshake(served.map(({ asks }) => asks.handshake));
   return {
     routes: withHostPolicies({
       host,
@@ -101,6 +103,7 @@ export function compileHost(host: HostName, claimsTo: ClaimsTo, owners: HostOwne
       ...(fallback && { fallback }),
       ...(redirect && { redirectToHttps: true }),
       ...(appRoot !== undefined && { appRoot }),
+      ...(handshake && { handshake }),
     }),
     shares,
   };

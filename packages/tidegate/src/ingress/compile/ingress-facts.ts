@@ -354,10 +354,10 @@ class Reading {
   }
 
   #asksOf(): HostAsks {
-    const { secure, appRoot, canary, route } = this.#options.policies;
+    const { secure, appRoot, canary, route, handshake } = this.#options.policies;
     const { clientCertificate } = route ?? {};
     const regex = pathsOf(this.#ingress).some((path) => isRegex(path, this.#options));
-    return { hasTls: false, secure, regex, appRoot, canary, clientCertificate, yields: false };
+    return { hasTls: false, secure, regex, appRoot, canary, clientCertificate, handshake, yields: false };
   }
 
   /** An entry of `tls` beyond the limit. Its Secret is not read. */

@@ -1,5 +1,11 @@
 import type { HostName, HostRoutes } from '../model.ts';
-import { type ClientCertificate, credentialsReference, fillUrl, type RoutePolicy } from '../policy/index.ts';
+import {
+  type ClientCertificate,
+  credentialsReference,
+  fillUrl,
+  type Handshake,
+  type RoutePolicy,
+} from '../policy/index.ts';
 import type { Decision, RoutedRequest } from './decide.ts';
 import { wildcardOf } from './host.ts';
 import type { RouteTable } from './table.ts';
@@ -14,6 +20,10 @@ export function clientCertificateFor({ hosts }: RouteTable, host: HostName): Cli
   const all = hosts.get('');
   return (own && neededBy(own)) ?? (all && neededBy(all, own?.namespace));
 }
+
+/** The settings of TLS handshakes for a server name. */
+export const handshakeFor = ({ hosts }: RouteTable, host: HostName): Handshake | undefined =>
+  host === '' ? undefined : (hosts.get(host) ?? hosts.get(wildcardOf(host) ?? host))?.handshake;
 
 /** By the entry of a host, which never changes, and the namespace of the routes that count. */
 const known = new WeakMap<HostRoutes, Map<string | undefined, ClientCertificate | undefined>>();

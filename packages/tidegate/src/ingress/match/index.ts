@@ -12,7 +12,7 @@
  * Then `decide` applies the policies of the route: it may answer the request, or change what the backend gets.
  */
 
-export { certificateAnswer, clientCertificateFor } from './client-certificate.ts';
+export { certificateAnswer, clientCertificateFor, handshakeFor } from './client-certificate.ts';
 export * from './decide.ts';
 export * from './host.ts';
 export * from './match.ts';

@@ -382,6 +382,18 @@ export const HONORED: ReadonlyMap<string, Honored> = new Map<string, Honored>([
     'ssl-redirect',
     { does: 'Redirects to HTTPS with status 308 if spec.tls has the host. The default is false.' },
   ],
+  [
+    'ssl-ciphers',
+    {
+      does: 'Sets the ciphers of TLS 1.2 for all paths of the hosts, in the format of OpenSSL without @. Of several Ingresses, the oldest decides.',
+    },
+  ],
+  [
+    'ssl-prefer-server-ciphers',
+    {
+      does: 'Sets whose order of ciphers decides for the hosts: that of the router, or with false that of clients.',
+    },
+  ],
   ['force-ssl-redirect', { does: 'Redirects to HTTPS with status 308.' }],
   ['preserve-trailing-slash', { does: 'Redirects to HTTPS always keep the trailing slash.' }],
   [

@@ -9,8 +9,6 @@ export interface Ignored {
 const each = (names: readonly string[], effect: string, instead?: string): [string, Ignored][] =>
   names.map((name) => [name, instead === undefined ? { effect } : { effect, instead }]);
 
-const OWN_SETTINGS = 'The router uses its own settings.';
-
 export const IGNORED: ReadonlyMap<string, Ignored> = new Map([
   ...each(
     ['relative-redirects', 'use-port-in-redirects'],
@@ -21,7 +19,6 @@ export const IGNORED: ReadonlyMap<string, Ignored> = new Map([
     ['default-backend', 'custom-http-errors', 'disable-proxy-intercept-errors'],
     'Responses of backends are forwarded unchanged, and the router answers errors itself.',
   ),
-  ...each(['ssl-ciphers', 'ssl-prefer-server-ciphers'], OWN_SETTINGS),
   ...each(['fastcgi-index', 'fastcgi-params-configmap'], 'FastCGI is not supported.'),
   ...each(
     [

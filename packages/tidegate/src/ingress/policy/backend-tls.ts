@@ -53,7 +53,7 @@ export function readBackendTls(reader: PolicyReader, namespace: string): Backend
   if (verify && secret === undefined && !reader.has('proxy-ssl-secret'))
     reader.invalid('proxy-ssl-verify', 'on', 'proxy-ssl-secret too: the Secret with the authorities');
   const name = readName(reader);
-  const ciphers = readCiphers(reader);
+  const ciphers = readCipherList(reader, 'proxy-ssl-ciphers');
   return {
     ...(secret !== undefined && { credentials: secret + SUFFIXES[verify ? 'verifying' : 'client'] }),
     verify,
@@ -109,11 +109,11 @@ function readProtocols(reader: PolicyReader): readonly TlsVersion[] {
 
 const MOST_CHARACTERS = 1_000;
 
-function readCiphers(reader: PolicyReader): string | undefined {
-  const text = reader.text('proxy-ssl-ciphers') ?? '';
+export function readCipherList(reader: PolicyReader, name: string): string | undefined {
+  const text = reader.text(name) ?? '';
   if (text === '') return undefined;
   if (text.length <= MOST_CHARACTERS && /^[A-Za-z0-9+:_!-]+$/.test(text) && isCipherList(text)) return text;
-  reader.invalid('proxy-ssl-ciphers', text, 'a list of ciphers in the format of OpenSSL, with at least one');
+  reader.invalid(name, text, 'a list of ciphers in the format of OpenSSL, with at least one');
   return undefined;
 }
 

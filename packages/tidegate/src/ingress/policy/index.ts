@@ -11,6 +11,7 @@
  * - `client-certificate.ts`: certificates of clients, and their issuers;
  * - `cors.ts`: which other sites may use a route from a browser;
  * - `hashing.ts`: a key whose requests get the same endpoint;
+ * - `handshake.ts`: ciphers of TLS connections of clients;
  * - `limit.ts`: how many requests a client may send, and how fast it gets responses;
  * - `forwarding.ts`: timeouts of endpoints, and when a request is sent to another one;
  * - `mirror.ts`: a copy of each request for another server;
@@ -54,6 +55,7 @@ export {
   type Retry,
   retries,
 } from './forwarding.ts';
+export { describeHandshake, type Handshake, joinedHandshake } from './handshake.ts';
 export { fillKey, fromRing, hashOf, type Ring, ringOf } from './hashing.ts';
 export { throttleMs } from './limit.ts';
 export type { Mirror } from './mirror.ts';

@@ -8,6 +8,7 @@ import { readCors } from './cors.ts';
 import { EXTERNAL_AUTH_NAMES, readExternalAuth } from './external-auth.ts';
 import type { ExternalServer } from './external-server.ts';
 import { FORWARDING_NAMES, type Forwarding, readForwarding } from './forwarding.ts';
+import { HANDSHAKE_NAMES, type Handshake, readHandshake } from './handshake.ts';
 import { HASHING_NAMES, readHashBy } from './hashing.ts';
 import { LIMIT_NAMES, readLimit, readThrottle } from './limit.ts';
 import { MIRROR_NAMES, readMirror } from './mirror.ts';
@@ -38,6 +39,8 @@ export interface IngressPolicies {
   readonly fromToWww: boolean;
   /** Other names of the host, as written. */
   readonly aliases: readonly string[];
+  /** For the hosts. */
+  readonly handshake: Handshake | undefined;
   /** Servers that the policies of the routes need, besides backends. */
   readonly servers: readonly ExternalServer[];
   /** The addresses of the Services get the requests, not their endpoints. */
@@ -67,6 +70,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   ...Object.fromEntries([...AFFINITY_NAMES, ...HASHING_NAMES].map((name) => [name, 'ignored' as const])),
   ...Object.fromEntries(MIRROR_NAMES.map((name) => [name, 'ignored' as const])),
   ...Object.fromEntries(FORWARDING_NAMES.map((name) => [name, 'ignored' as const])),
+  ...Object.fromEntries(HANDSHAKE_NAMES.map((name) => [name, 'ignored' as const])),
   'app-root': 'ignored',
   'enable-access-log': 'ignored',
   'service-upstream': 'ignored',
@@ -130,6 +134,7 @@ export function readPolicies(
     appRoot: readAppRoot(reader),
     fromToWww: reader.flag('from-to-www-redirect'),
     aliases: readAliases(reader),
+    handshake: readHandshake(reader),
     servers: [external?.server, mirrored?.server].flatMap((server) => server ?? []),
     usesAddress: reader.flag('service-upstream'),
     guards: isGuarded(route),
@@ -162,6 +167,7 @@ const NONE: IngressPolicies = {
   appRoot: undefined,
   fromToWww: false,
   aliases: [],
+  handshake: undefined,
   servers: [],
   usesAddress: false,
   guards: false,

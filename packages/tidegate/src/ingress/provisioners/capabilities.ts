@@ -4,6 +4,7 @@
  */
 export const CAPABILITIES = {
   tls: 'certificates by server name',
+  ciphers: 'ciphers of TLS connections for single hosts',
   sslRedirect: 'redirects from HTTP to HTTPS',
   rulesWithoutHost: 'rules without a host, after the rules of all hosts',
   backendHttps: 'HTTPS to endpoints',

@@ -37,7 +37,7 @@ export function notSupportedHost(
 }
 
 function needsOf(
-  { host, routes, fallback, redirectToHttps, appRoot }: HostRoutes,
+  { host, routes, fallback, redirectToHttps, appRoot, handshake }: HostRoutes,
   upstreams: RouterSnapshot['upstreams'],
 ): Set<Capability> {
   const needed = new Set<Capability>();
@@ -47,6 +47,7 @@ function needsOf(
   need('rulesWithoutHost', host === '' && (routes.length > 0 || fallback !== undefined));
   need('sslRedirect', redirectToHttps === true);
   need('redirects', appRoot !== undefined);
+  need('ciphers', handshake !== undefined);
   need(
     'regexPaths',
     routes.some(({ match }) => match === 'Regex'),

@@ -16,7 +16,7 @@ import {
   type Step,
   wildcardOf,
 } from '../../ingress/match/index.ts';
-import { describeForwarding, describePolicy } from '../../ingress/policy/index.ts';
+import { describeForwarding, describeHandshake, describePolicy } from '../../ingress/policy/index.ts';
 import { poolOfRouters } from './pool-of-routers.ts';
 import { PoolSlices, type ScopeObjects } from './pool-slices.ts';
 import { type TracedUpstream, traceUpstreams } from './traced-upstream.ts';
@@ -93,7 +93,11 @@ export function trace(objects: TraceObjects, question: TraceQuestion, now: numbe
     match,
     policies:
       match.kind === 'route'
-        ? [...describePolicy(match.action.policy ?? {}), ...describeForwarding(match.action.limits)]
+        ? [
+            ...(question.secure ? describeHandshake(match.host.handshake ?? {}) : []),
+            ...describePolicy(match.action.policy ?? {}),
+            ...describeForwarding(match.action.limits),
+          ]
         : [],
     decision: match.kind === 'route' ? decisionOf(match, question, table) : undefined,
     upstreams: match.kind === 'route' ? traceUpstreams(match.action, table, slices) : [],

@@ -59,5 +59,7 @@ return function(port)
   if found and not found.withheld then
     show(found)
   end
-  client_certificate.ask(name, port and sections.hosts(port) or tables.host)
+  local host_of = port and sections.hosts(port) or tables.host
+  client_certificate.set_up(name, host_of)
+  client_certificate.ask(name, host_of)
 end

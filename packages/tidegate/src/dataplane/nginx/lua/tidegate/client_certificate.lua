@@ -66,6 +66,19 @@ local function prepared(id, generation)
   return credentials.store and credentials.chain and credentials or nil
 end
 
+-- Applies the settings of the host to the current handshake: its ciphers, and whose order decides.
+function client_certificate.set_up(name, host_of)
+  if name == "" then
+    return
+  end
+  local generation = tables.generation()
+  local wildcard = request.wildcard(name)
+  local own = host_of(name, generation) or wildcard and host_of(wildcard, generation)
+  if own and own.handshake then
+    x509.set_ciphers(own.handshake.ciphers, own.handshake.order)
+  end
+end
+
 -- Asks the client of the current handshake for a certificate, if the host needs one. `host_of` finds its entry.
 function client_certificate.ask(name, host_of)
   local generation = tables.generation()

@@ -113,6 +113,7 @@ function decode.host(text)
     namespaces = decoded.namespaces,
     redirect = decoded.redirectToHttps == true,
     app_root = decoded.appRoot,
+    handshake = decoded.handshake,
     guarded = decoded.guarded == true,
     is_identity = decoded.isIdentity == true,
     section = decoded.section,

@@ -13,6 +13,9 @@ void *SSL_get1_peer_certificate(const void *ssl);
 void *SSL_get_peer_certificate(const void *ssl);
 void *SSL_get_peer_cert_chain(const void *ssl);
 void *SSL_get_session(const void *ssl);
+int SSL_set_cipher_list(void *ssl, const char *str);
+uint64_t SSL_set_options(void *ssl, uint64_t options);
+uint64_t SSL_clear_options(void *ssl, uint64_t options);
 long SSL_get_verify_result(const void *ssl);
 int SSL_set_num_tickets(void *ssl, size_t num_tickets);
 int SSL_SESSION_set1_id_context(void *session, const unsigned char *context, unsigned int length);
@@ -129,6 +132,25 @@ end
 
 function x509.text(code)
   return ffi.string(C.X509_verify_cert_error_string(code))
+end
+
+local SERVER_PREFERENCE = 0x00400000
+
+-- Sets the ciphers of TLS 1.2 for the current handshake. The list was checked when it was read.
+function x509.set_ciphers(ciphers, order)
+  local own = connection()
+  if not own then
+    return
+  end
+  if ciphers and C.SSL_set_cipher_list(own, ciphers) ~= 1 then
+    C.ERR_clear_error()
+    ngx.log(ngx.ERR, "cannot use the ciphers of the host: ", ciphers)
+  end
+  if order == "server" then
+    C.SSL_set_options(own, SERVER_PREFERENCE)
+  elseif order == "client" then
+    C.SSL_clear_options(own, SERVER_PREFERENCE)
+  end
 end
 
 -- The session of the current handshake cannot be continued: a continued session has no chain, and is not asked for a
