@@ -117,6 +117,15 @@ others come and go. If it is gone, the client gets another one, and another cook
 and the client keeps its cookie unless \`session-cookie-change-on-failure\` is true. With \`upstream-hash-by\`, few keys move when endpoints come
 and go. \`load-balance: ewma\` compares the times of two random endpoints; each worker of nginx has its own.
 
+### Errors of backends
+
+With \`default-backend\` and \`custom-http-errors\`, a response of a backend with a listed status, and 502, 503 or 504 of the router because no
+endpoint answers, are replaced by the response of the Service in \`default-backend\`, with its status. The Service gets a request
+for \`/\` without a body, with the method GET or HEAD and the headers \`X-Code\`, \`X-Format\`, \`X-Original-URI\`, \`X-Namespace\`,
+\`X-Ingress-Name\`, \`X-Service-Name\` and \`X-Service-Port\`. Unlike with ingress-nginx, only 403, 404, 429, 500, 502, 503 and 504 can be listed,
+and responses of the router by other policies, for example of allow lists, are not replaced. Responses of gRPC are not replaced. If a
+backend has no endpoints, the Service gets the requests as they are, with these headers and the code 503.
+
 ### Copies of requests
 
 With \`mirror-target\`, the router sends a copy of each request that it forwards, with the headers that the backend gets. It does so after

@@ -8,6 +8,7 @@ import { canaries } from './canaries.ts';
 import { ciphers } from './ciphers.ts';
 import { clientCertificates } from './client-certificates.ts';
 import { cors } from './cors.ts';
+import { errors } from './errors.ts';
 import { externalAuthentication } from './external-auth.ts';
 import { forwarding } from './forwarding.ts';
 import { limits } from './limits.ts';
@@ -22,6 +23,6 @@ import { basicAuthentication } from './users.ts';
 export function policies(make: MakeDriver): void {
   const access = [sources, basicAuthentication, clientCertificates, externalAuthentication, limits];
   const forwarded = [forwarding, canaries, affinity, balance, cors, redirects, rewrites, responses];
-  const others = [aliases, mirrors, logging, backendTls, ciphers];
+  const others = [aliases, mirrors, logging, backendTls, ciphers, errors];
   for (const topic of [...access, ...forwarded, ...others]) topic(make);
 }

@@ -134,13 +134,14 @@ function actionWith(key: Key, { policy, ...action }: RouteAction): RouteAction {
 
 const policyWith = (
   key: Key,
-  { basic, clientCertificate, externalAuth, mirror, ...policy }: RoutePolicy,
+  { basic, clientCertificate, externalAuth, mirror, errors, ...policy }: RoutePolicy,
 ): RoutePolicy => ({
   ...policy,
   ...(basic && { basic: { ...basic, credentials: key(basic.credentials) } }),
   ...(clientCertificate && {
     clientCertificate: { ...clientCertificate, credentials: key(clientCertificate.credentials) },
   }),
+  ...(errors && { errors: { ...errors, upstream: key(errors.upstream) } }),
   ...(mirror && { mirror: { ...mirror, upstream: key(mirror.upstream) } }),
   ...(externalAuth && {
     externalAuth: {

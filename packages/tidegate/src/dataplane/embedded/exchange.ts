@@ -36,6 +36,8 @@ export class Exchange {
   upstream: Upstream | undefined;
   /** What a policy of the route changes for the endpoint. Undefined: nothing. */
   changed: { readonly target: string; readonly prefix?: string } | undefined;
+  /** The backend for errors gets the request, with these headers in addition. `method`: in place of that of the client, without its body. */
+  error: { readonly headers: Readonly<Record<string, string>>; readonly method?: 'GET' | 'HEAD' } | undefined;
   /** Headers that policies of the route add to the response. They replace those of an endpoint. */
   added: Readonly<Record<string, string>> | undefined;
   /** The response depends on the header Origin. Caches must know that. */

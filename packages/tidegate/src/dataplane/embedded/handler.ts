@@ -7,7 +7,14 @@ import {
   type RouteTable,
 } from '../../ingress/match/index.ts';
 import type { RouteAction } from '../../ingress/model.ts';
-import { allowedOrigin, type Retry, type RoutePolicy, retries } from '../../ingress/policy/index.ts';
+import {
+  allowedOrigin,
+  type Errors,
+  errorHeaders,
+  type Retry,
+  type RoutePolicy,
+  retries,
+} from '../../ingress/policy/index.ts';
 import { identityHost } from '../answers.ts';
 import type { DriverOptions } from '../driver.ts';
 import { FIRST_CONNECT_MS, MAX_KEPT_BODY_BYTES, MAX_TRIES } from '../limits.ts';
@@ -37,6 +44,8 @@ interface Terms {
   readonly readTimeoutMs: number;
   readonly retry: Retry | undefined;
   readonly largeHead: boolean;
+  /** The request is for an error: its answer is final. */
+  readonly isForError?: true;
 }
 
 /** Handles each request: routes it, and forwards it to an endpoint. */
@@ -201,8 +210,9 @@ export class Handler {
   /** Checks what is known before an endpoint is contacted, then tries endpoints. */
   async #forward(exchange: Exchange, { backends, limits, policy }: RouteAction): Promise<void> {
     const maxBodyBytes = limits.maxBodyBytes ?? this.#defaults.maxBodyBytes;
-    const members = this.#upstreams.choose(backends, exchange.request.headers, policy?.affinity);
-    exchange.upstream = members?.upstream;
+    const chosen = this.#upstreams.choose(backends, exchange.request.headers, policy?.affinity);
+    exchange.upstream = chosen?.upstream;
+    const members = this.#orErrors(policy?.errors, chosen, exchange);
     if (members === undefined || members.size === 0) return answer(exchange, 503);
     const { credentials } = members.upstream.tls ?? {};
     // The router has no certificate for the endpoints, or cannot check theirs.
@@ -234,7 +244,47 @@ export class Handler {
       retry,
       largeHead: limits.largeHead === true,
     });
-    if (status !== undefined) answer(exchange, status);
+    if (status === undefined) return;
+    const isReplaced = (policy?.errors?.statuses as readonly number[] | undefined)?.includes(status);
+    if (
+      !isReplaced ||
+      policy?.errors === undefined ||
+      !(await this.#sendError(exchange, policy.errors, status))
+    )
+      answer(exchange, status);
+  }
+
+  /** The backend for errors, if the backend has no endpoints. */
+  #orErrors(
+    errors: Errors | undefined,
+    chosen: Members | undefined,
+    exchange: Exchange,
+  ): Members | undefined {
+    if (errors === undefined || (chosen !== undefined && chosen.size > 0)) return chosen;
+    const others = this.#upstreams.get(errors.upstream);
+    if (others === undefined || others.size === 0) return chosen;
+    exchange.error = { headers: errorHeaders(errors, this.#factsOf(exchange, 503)) };
+    return others;
+  }
+
+  /** False if the backend for errors does not answer: then the client gets the error itself. */
+  async #sendError(exchange: Exchange, errors: Errors, status: number): Promise<boolean> {
+    const members = this.#upstreams.get(errors.upstream);
+    if (members === undefined || members.size === 0) return false;
+    const method = exchange.method === 'HEAD' ? 'HEAD' : 'GET';
+    exchange.error = { headers: errorHeaders(errors, this.#factsOf(exchange, status)), method };
+    exchange.changed = { target: '/' };
+    const { connectTimeoutMs, readTimeoutMs } = this.#defaults;
+    const failed = await this.#tryEach(exchange, members, {
+      ...{ body: undefined, connectTimeoutMs, readTimeoutMs, sendTimeoutMs: readTimeoutMs },
+      ...{ retry: undefined, largeHead: false, isForError: true },
+    });
+    return failed === undefined;
+  }
+
+  #factsOf({ upstream, target, request }: Exchange, status: number): Parameters<typeof errorHeaders>[1] {
+    const [, , port = ''] = (upstream?.id ?? '').split('_');
+    return { status, accept: request.headers.accept, target, service: upstream?.service ?? '', port };
   }
 
   /** Resolves with the status to answer with if no endpoint answered. */
@@ -252,7 +302,11 @@ export class Handler {
         anyMethod: retry?.anyMethod === true,
       }) &&
       !(retry !== undefined && retry.withinMs > 0 && performance.now() - began >= retry.withinMs);
-    const retriesStatus = (status: number): boolean => mayGoOn(status, { sent: true });
+    const { errors } = (terms.isForError ? undefined : exchange.matched?.action.policy) ?? {};
+    const isReplaced = (status: number): boolean =>
+      exchange.error === undefined &&
+      (errors?.statuses as readonly number[] | undefined)?.includes(status) === true;
+    const retriesStatus = (status: number): boolean => mayGoOn(status, { sent: true }) || isReplaced(status);
     for (let status = 503; ; ) {
       const now = performance.now();
       const member =

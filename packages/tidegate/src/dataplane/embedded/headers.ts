@@ -31,15 +31,18 @@ export function requestHeaders(exchange: Exchange): FlatHeaders {
   const { host = '', client, hasBody, identity } = exchange;
   const sentHost = exchange.matched?.action.policy?.vhost ?? host;
   const result: FlatHeaders = sentHost === '' ? [] : ['Host', sentHost];
+  const errorNames =
+    exchange.error && new Set(Object.keys(exchange.error.headers).map((name) => name.toLowerCase()));
   const hidesAuthorization = exchange.matched?.action.policy?.basic !== undefined;
   eachHeader(clientHeaders(exchange), (name, value, lower) => {
     // The router has used it. As with ingress-nginx, the endpoint does not get the password.
     if (lower === 'authorization' && hidesAuthorization) return;
-    if (identity?.names.has(lower)) return;
-    if (lower === 'content-length' && !hasBody) return;
+    if (identity?.names.has(lower) || errorNames?.has(lower)) return;
+    if (lower === 'content-length' && (!hasBody || exchange.error?.method !== undefined)) return;
     result.push(name, value);
   });
   if (identity !== undefined) result.push(...identity.headers);
+  if (exchange.error !== undefined) result.push(...Object.entries(exchange.error.headers).flat());
   result.push('X-Request-Id', exchange.id);
   result.push('X-Real-IP', client, 'X-Forwarded-For', client);
   if (host !== '') result.push('X-Forwarded-Host', host);

@@ -53,7 +53,7 @@ export class HttpConnector implements Connector {
       this.#connections.dispatch(
         {
           path: exchange.changed?.target ?? exchange.target,
-          method: exchange.method,
+          method: exchange.error?.method ?? exchange.method,
           headers: requestHeaders(exchange),
           body: call.body?.read(call.sendTimeoutMs, (error) => relay.abort(error)),
           upgrade: exchange.upgrade?.protocol ?? null,

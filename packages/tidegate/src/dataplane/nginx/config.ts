@@ -253,6 +253,8 @@ function locations(secure: 'true' | 'false', port = ''): string {
   return `    log_by_lua_block { tidegate.ended(${port.replace(', ', '')}) }
     # nginx reads it only if Lua has set the variable $limit_rate.
     limit_rate_after $tidegate_rate_after;
+    # For an error of the backend for errors.
+    recursive_error_pages on;
     error_page 405 408 413 500 501 502 503 504 @failed;
     error_page 400 414 505 "${UNREADABLE}";
     error_page 494 "${TOO_LARGE}";
@@ -265,6 +267,13 @@ ${measured.join('\n')}
     # For the locations below, which have nothing of their own.
 ${[...proxy('$tidegate_sent_host'), 'proxy_set_header X-Forwarded-Prefix $tidegate_prefix;'].map((line) => `    ${line}`).join('\n')}
 ${ownLocations(`${RESPOND} ${PASS_CHANGED}`)}
+    # A request for the error of another one. Its response is final.
+    location @errors {
+      proxy_method $tidegate_method;
+      proxy_pass_request_body off;
+      ${RESPOND}
+      ${PASS_CHANGED}
+    }
     location @failed {
       content_by_lua_block { tidegate.failed() }
     }
@@ -283,6 +292,7 @@ ${ownLocations(`${RESPOND} ${PASS_CHANGED}`)}
       set $tidegate_vhost "";
       set $tidegate_unlogged "";
       set $tidegate_relayed "";
+      set $tidegate_method "";
       content_by_lua_block { tidegate.answer((ngx.status == 414 or ngx.status == 505) and ngx.status or 400) }
     }
     location = "${TOO_LARGE}" {

@@ -14,6 +14,8 @@ export interface UpstreamReference {
   readonly balance: Upstream['balance'];
   /** The address of the Service is used, not its endpoints. */
   readonly usesAddress?: true;
+  /** The first port of the Service is used. `port` is empty. */
+  readonly usesFirstPort?: true;
   /** A server that a policy names, and not a Service: `service` is its DNS name or address. */
   readonly isExternal?: true;
 }
@@ -65,6 +67,17 @@ export function upstreamReference(
     ...(usesAddress && { usesAddress }),
   };
 }
+
+/** A Service for errors. As in ingress-nginx, its first port is used. */
+export const errorReference = (namespace: string, service: string): UpstreamReference => ({
+  id: `${namespace}_${service}_`,
+  namespace,
+  service,
+  port: '',
+  protocol: 'http',
+  balance: 'roundRobin',
+  usesFirstPort: true,
+});
 
 /** A server that a policy of a route needs. */
 export const externalReference = (

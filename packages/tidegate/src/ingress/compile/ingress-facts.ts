@@ -11,7 +11,7 @@ import {
   wwwCounterpart,
 } from '../policy/index.ts';
 import { annotationField, type IngressOptions, readAnnotations } from './annotations.ts';
-import { closedUpstream, externalReference, upstreamReference } from './backend.ts';
+import { closedUpstream, errorReference, externalReference, upstreamReference } from './backend.ts';
 import type { HostAsks, HostClaim, IngressFacts, TlsEntry, Wanted } from './facts.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 import { PathReader } from './path-reader.ts';
@@ -199,14 +199,21 @@ class Reading {
           ...(policies.usesAddress && { usesAddress: true }),
         })
       : closedUpstream(namespace);
-    const policy = { ...policies.route, ...(rewrite && { rewrite }) };
+    const named = policies.errors && errorReference(namespace, policies.errors.service);
+    const errors = named && {
+      upstream: named.id,
+      statuses: policies.errors?.statuses ?? [],
+      about: { namespace, ingress: `${this.#ingress.metadata.name}` },
+    };
+    const policy = { ...policies.route, ...(rewrite && { rewrite }), ...(errors && { errors }) };
     const value = {
       backends: [{ upstream: upstream.id, weight: 1 }],
       limits,
       ...(isOpen && Object.keys(policy).length > 0 && { policy }),
       source: this.#source(at),
     };
-    const others = isOpen ? policies.servers.map((each) => externalReference(namespace, each)) : [];
+    const servers = policies.servers.map((each) => externalReference(namespace, each));
+    const others = isOpen ? [...servers, ...(named ? [named] : [])] : [];
     return { value, field, upstream, backendField: field, ...(others.length > 0 && { others }) };
   }
 

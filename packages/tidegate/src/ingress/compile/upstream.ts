@@ -22,7 +22,7 @@ export function resolveUpstream(
   slices: Iterable<EndpointSlice>,
 ): ResolvedUpstream {
   const name = `${reference.namespace}/${reference.service}`;
-  const { port: _, isExternal, ...upstream } = reference;
+  const { port: _, isExternal, usesFirstPort: __, ...upstream } = reference;
   const without = (issue: Upstream['problem'], reason: Reason, message: string): ResolvedUpstream => ({
     upstream: { ...upstream, endpoints: [], problem: issue },
     trouble: { reason, message: `${message} Requests get the response 503.` },
@@ -62,10 +62,14 @@ const addressOf = ({ spec }: Service): string | undefined =>
 
 type ServicePort = NonNullable<NonNullable<Service['spec']>['ports']>[number];
 
-const servicePort = ({ port }: UpstreamReference, { spec }: Service): ServicePort | undefined =>
+const servicePort = (
+  { port, usesFirstPort }: UpstreamReference,
+  { spec }: Service,
+): ServicePort | undefined =>
   spec?.ports?.find(
     (each) =>
-      (each.protocol ?? 'TCP') === 'TCP' && (typeof port === 'number' ? each.port : each.name) === port,
+      (each.protocol ?? 'TCP') === 'TCP' &&
+      (usesFirstPort || (typeof port === 'number' ? each.port : each.name) === port),
   );
 
 function noPort({ port, namespace, service }: UpstreamReference, { spec }: Service): string {

@@ -420,6 +420,24 @@ export const HONORED: ReadonlyMap<string, Honored> = new Map<string, Honored>([
     },
   ],
   [
+    'default-backend',
+    {
+      does: 'Names a Service, whose first port gets the requests if a backend has no endpoints, and those for errors.',
+    },
+  ],
+  [
+    'custom-http-errors',
+    {
+      does: 'Lists statuses: 403, 404, 429, 500, 502, 503 and 504. Clients get the response of default-backend to a request for / in place of such a response. Responses with other statuses are not replaced. It needs default-backend.',
+    },
+  ],
+  [
+    'disable-proxy-intercept-errors',
+    {
+      does: 'With true, responses are not replaced; default-backend gets requests if a backend has no endpoints.',
+    },
+  ],
+  [
     'proxy-redirect-from',
     {
       does: 'Sets what proxy-redirect-to replaces at the beginning of the headers Location and Refresh of backends, or a regular expression after ~ or ~*, in linear time. With off and default, nothing is replaced.',

@@ -15,10 +15,6 @@ export const IGNORED: ReadonlyMap<string, Ignored> = new Map([
     'Redirects have a host, and no port if they lead to HTTPS.',
   ),
   ...each(['custom-headers'], 'Responses get no additional headers.', 'Set them in the application.'),
-  ...each(
-    ['default-backend', 'custom-http-errors', 'disable-proxy-intercept-errors'],
-    'Responses of backends are forwarded unchanged, and the router answers errors itself.',
-  ),
   ...each(['fastcgi-index', 'fastcgi-params-configmap'], 'FastCGI is not supported.'),
   ...each(
     [

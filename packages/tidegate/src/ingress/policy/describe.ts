@@ -2,6 +2,7 @@ import { describeAffinity } from './affinity.ts';
 import { credentialsReference } from './basic.ts';
 import { describeClientCertificate } from './client-certificate.ts';
 import type { Cors } from './cors.ts';
+import { describeErrors } from './errors.ts';
 import { describeExternalAuth } from './external-auth.ts';
 import { describeHashBy } from './hashing.ts';
 import type { Limit } from './limit.ts';
@@ -30,6 +31,7 @@ export function describePolicy({
   vhost,
   responses,
   mirror,
+  errors,
   unlogged,
 }: RoutePolicy): string[] {
   const lines: string[] = [];
@@ -61,6 +63,7 @@ export function describePolicy({
   if (vhost !== undefined) lines.push(`sends Host: ${vhost}`);
   if (responses) lines.push(...describeResponses(responses));
   if (mirror) lines.push(describeMirror(mirror));
+  if (errors) lines.push(...describeErrors(errors));
   if (unlogged) lines.push('is not in the access log');
   return lines;
 }

@@ -6,6 +6,7 @@
  * - `affinity.ts`: a cookie that keeps a client at an endpoint;
  * - `backend-tls.ts`: certificates and settings of connections to endpoints over TLS;
  * - `basic.ts`: user names and passwords;
+ * - `errors.ts`: another backend for errors;
  * - `external-auth.ts`, `auth-cache.ts`: another server that decides about each request;
  * - `canary.ts`: which requests go to another backend;
  * - `client-certificate.ts`: certificates of clients, and their issuers;
@@ -46,6 +47,7 @@ export {
 } from './client-certificate.ts';
 export { allowedOrigin } from './cors.ts';
 export { describePolicy } from './describe.ts';
+export { type Errors, errorHeaders } from './errors.ts';
 export type { ExternalAuth } from './external-auth.ts';
 export type { ExternalServer } from './external-server.ts';
 export {

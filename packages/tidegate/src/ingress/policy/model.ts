@@ -3,6 +3,7 @@ import type { Affinity } from './affinity.ts';
 import type { BasicAuth } from './basic.ts';
 import type { ClientCertificate } from './client-certificate.ts';
 import type { Cors } from './cors.ts';
+import type { Errors } from './errors.ts';
 import type { ExternalAuth } from './external-auth.ts';
 import type { HashBy } from './hashing.ts';
 import type { Limit, Throttle } from './limit.ts';
@@ -42,6 +43,7 @@ export interface RoutePolicy {
   readonly vhost?: string;
   readonly responses?: Responses;
   readonly mirror?: Mirror;
+  readonly errors?: Errors;
   /** Requests are not in the access log. */
   readonly unlogged?: true;
 }

@@ -5,6 +5,7 @@ import { readBasic } from './basic.ts';
 import { CANARY_NAMES, type Canary, readCanary } from './canary.ts';
 import { CLIENT_CERTIFICATE_NAMES, readClientCertificate } from './client-certificate.ts';
 import { readCors } from './cors.ts';
+import { ERROR_NAMES, readErrors } from './errors.ts';
 import { EXTERNAL_AUTH_NAMES, readExternalAuth } from './external-auth.ts';
 import type { ExternalServer } from './external-server.ts';
 import { FORWARDING_NAMES, type Forwarding, readForwarding } from './forwarding.ts';
@@ -43,6 +44,8 @@ export interface IngressPolicies {
   readonly handshake: Handshake | undefined;
   /** Servers that the policies of the routes need, besides backends. */
   readonly servers: readonly ExternalServer[];
+  /** The Service that gets requests for errors, and the statuses. The compiler makes a policy of it. */
+  readonly errors: ReturnType<typeof readErrors>;
   /** The addresses of the Services get the requests, not their endpoints. */
   readonly usesAddress: boolean;
   /** An annotation that limits access to the routes. */
@@ -69,6 +72,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   ...Object.fromEntries(CANARY_NAMES.map((name) => [name, 'closesRoutes' as const])),
   ...Object.fromEntries([...AFFINITY_NAMES, ...HASHING_NAMES].map((name) => [name, 'ignored' as const])),
   ...Object.fromEntries(MIRROR_NAMES.map((name) => [name, 'ignored' as const])),
+  ...Object.fromEntries(ERROR_NAMES.map((name) => [name, 'ignored' as const])),
   ...Object.fromEntries(FORWARDING_NAMES.map((name) => [name, 'ignored' as const])),
   ...Object.fromEntries(HANDSHAKE_NAMES.map((name) => [name, 'ignored' as const])),
   'app-root': 'ignored',
@@ -136,6 +140,7 @@ export function readPolicies(
     aliases: readAliases(reader),
     handshake: readHandshake(reader),
     servers: [external?.server, mirrored?.server].flatMap((server) => server ?? []),
+    errors: readErrors(reader),
     usesAddress: reader.flag('service-upstream'),
     guards: isGuarded(route),
     invalid: reader.invalidValues.map((each) => ({ ...each, effect: EFFECTS[each.name] ?? otherwise })),
@@ -169,6 +174,7 @@ const NONE: IngressPolicies = {
   aliases: [],
   handshake: undefined,
   servers: [],
+  errors: undefined,
   usesAddress: false,
   guards: false,
   invalid: [],

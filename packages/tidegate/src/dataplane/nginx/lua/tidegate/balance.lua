@@ -14,13 +14,23 @@ for method in string.gmatch("GET HEAD OPTIONS PUT DELETE TRACE POST PATCH", "%S+
   KNOWN[method] = true
 end
 
+local function replaces_any(ctx)
+  local policy = ctx.route.policy
+  return not ctx.is_error and policy and policy.errors and policy.errors.statuses[1] ~= nil
+end
+
 -- nginx makes one attempt by default. This is set before the first attempt of a request.
 local function allow_more_tries(ctx)
   local retry = ctx.route.retry
   local most = math.min(retry and retry.tries or settings.max_tries, #ctx.upstream.endpoints) - 1
-  if most > 0 and KNOWN[ngx.req.get_method()] then
+  local is_known = KNOWN[ngx.req.get_method()]
+  if most > 0 and is_known then
     balancer.set_more_tries(most)
     ctx.more_tries = most
+  end
+  if replaces_any(ctx) then
+    -- nginx asks once more after the last endpoint, and gets none.
+    balancer.set_more_tries((is_known and most or 0) + 1)
   end
 end
 
@@ -63,6 +73,27 @@ local function is_final(retry)
   return retry.withinMs > 0 and (ngx.now() - ngx.req.start_time()) * 1000 >= retry.withinMs and status
 end
 
+local IDEMPOTENT = { GET = true, HEAD = true, OPTIONS = true, PUT = true, DELETE = true, TRACE = true }
+
+-- The same for routes with a backend for errors: nginx asks for another endpoint after each failure there, also if it must not get
+-- the request.
+local function is_final_for_errors(ctx)
+  local status, retry = failure.status(), ctx.route.retry
+  if #ctx.tried > (ctx.more_tries or 0) then
+    return status
+  end
+  if not failure.is_ours() then
+    for _, each in ipairs(retry and retry.statuses or {}) do
+      if each == status then
+        return false
+      end
+    end
+    return status
+  end
+  local may_repeat = IDEMPOTENT[ngx.req.get_method()] or retry and retry.anyMethod or failure.kind() == "connect"
+  return not may_repeat and status
+end
+
 -- If all endpoints were tried, try again: a kept connection may have been closed by the endpoint just now.
 local function pick(ctx)
   local policy = ctx.route.policy
@@ -85,6 +116,9 @@ return function()
   if ctx.endpoint then
     leave(ctx)
     local final = ctx.route.retry and is_final(ctx.route.retry)
+    if not final and replaces_any(ctx) then
+      final = is_final_for_errors(ctx)
+    end
     if final then
       ctx.final = final
       return ngx.exit(ngx.ERROR)

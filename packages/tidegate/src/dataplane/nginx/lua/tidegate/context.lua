@@ -24,7 +24,7 @@ function context.begin(host, route, upstream, counts)
   else
     ctx = { host = false, route = false, upstream = false, counts = false, endpoint = false, tried = false }
     ctx.more_tries, ctx.limited, ctx.added, ctx.final, ctx.hash = false, false, false, false, false
-    ctx.cookies = false
+    ctx.cookies, ctx.is_error = false, false
   end
   ctx.host, ctx.route, ctx.upstream, ctx.counts = host, route, upstream, counts
   live[address()] = ctx
@@ -49,7 +49,7 @@ end
 function context.give_back(ctx)
   ctx.host, ctx.route, ctx.upstream, ctx.counts, ctx.endpoint, ctx.tried = false, false, false, false, false, false
   ctx.more_tries, ctx.limited, ctx.added, ctx.final, ctx.hash = false, false, false, false, false
-  ctx.cookies = false
+  ctx.cookies, ctx.is_error = false, false
   if spares < MAX_SPARES then
     spares = spares + 1
     spare[spares] = ctx

@@ -23,9 +23,10 @@ end
 
 -- The location that proxies the requests of the route, if it is not the usual one. nginx has the statuses after which it tries
 -- another endpoint, and the size of heads, only in its configuration: there is a location for each combination.
-local function location_of(limits)
+local function location_of(limits, errors)
   local retry = limits.retry
-  local is_unusual = retry and (retry.statuses[1] or retry.anyMethod) or limits.largeHead
+  local is_replaced = errors and errors.statuses[1]
+  local is_unusual = retry and (retry.statuses[1] or retry.anyMethod) or limits.largeHead or is_replaced
   if not is_unusual then
     return nil
   end
@@ -33,10 +34,14 @@ local function location_of(limits)
   for _, status in ipairs(retry and retry.statuses or {}) do
     wanted[status] = true
   end
+  -- nginx asks for another endpoint after these statuses, and balance.lua gives none.
+  for _, status in ipairs(errors and errors.statuses or {}) do
+    wanted[status] = true
+  end
   for i, status in ipairs(settings.retried_statuses) do
     number = number + (wanted[status] and 2 ^ (i - 1) or 0)
   end
-  return string.format("@own%d%s", number, retry and retry.anyMethod and "any" or "")
+  return string.format("@own%d%s", number, (is_replaced or retry and retry.anyMethod) and "any" or "")
 end
 
 -- A route with one backend holds the upstream itself. If no backend has a weight, the route has no upstream.
@@ -64,10 +69,10 @@ local function set_action(route, action, number, policies)
   route.max_body_bytes = limits.maxBodyBytes or settings.max_body_bytes
   route.timeouts = timeouts_of(limits)
   route.retry = limits.retry
-  route.location = location_of(limits)
   -- nil for most routes: they cost nothing more.
   local shared = action.policy and policies[action.policy]
   route.policy = action.rewrite and policy.with_rewrite(shared, action.rewrite) or shared
+  route.location = location_of(limits, shared and shared.errors)
   route.number = number
   return route
 end

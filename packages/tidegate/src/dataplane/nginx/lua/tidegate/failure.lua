@@ -11,7 +11,8 @@ local function last(list)
   return string.match(list or "", "([^ ,:]+)[ ,:]*$")
 end
 
-local function kind()
+-- How the last attempt failed.
+function failure.kind()
   if last(var.upstream_status) == "504" then
     return "timeout"
   end
@@ -20,7 +21,7 @@ end
 
 function failure.note(ctx)
   endpoints.failed(ctx.endpoint)
-  metrics.failed(ctx.counts, kind())
+  metrics.failed(ctx.counts, failure.kind())
 end
 
 -- How long the last attempt took until the endpoint answered, in seconds, or nil.

@@ -102,6 +102,7 @@ function policy.prepare(decoded)
     throttle = decoded.throttle,
     unlogged = decoded.unlogged,
     mirror = decoded.mirror,
+    errors = decoded.errors,
     guards = guards_of(decoded),
   }
 end

@@ -3,10 +3,15 @@ local affinity = require "tidegate.affinity"
 local context = require "tidegate.context"
 local cookies = require "tidegate.cookies"
 local cors = require "tidegate.cors"
+local failure = require "tidegate.failure"
 local responses = require "tidegate.responses"
 
 return function()
   local ctx = context.get()
+  if ctx and ctx.is_error and ctx.endpoint then
+    -- nginx would keep the status of the error.
+    ngx.status = failure.status()
+  end
   if ctx and ctx.route.policy and ctx.route.policy.responses and ctx.endpoint then
     responses.apply(ctx.route.policy.responses)
   end

@@ -6,6 +6,7 @@ local canary = require "tidegate.canary"
 local check_head = require "tidegate.head"
 local clear_proxy_headers = require "tidegate.proxy_headers"
 local context = require "tidegate.context"
+local errors = require "tidegate.errors"
 local match = require "tidegate.match"
 local metrics = require "tidegate.metrics"
 local permit = require "tidegate.permit"
@@ -162,7 +163,10 @@ return function(secure, port)
     end
   end
   if not upstream or upstream.endpoints[1] == nil then
-    return answer(503)
+    upstream = errors.instead(route, upstream)
+    if not upstream then
+      return answer(503)
+    end
   end
   if upstream.credentials and not credentials_of(upstream.credentials, generation) then
     -- The router has no certificate for the endpoints, or cannot check theirs.
