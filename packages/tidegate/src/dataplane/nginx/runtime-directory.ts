@@ -21,8 +21,8 @@ export function makeRuntimeDirectory(directory: string): string {
 }
 
 /**
- * Creates the directory for the sockets of `relays.ts`. Workers of another user can open what they know the path of, and nobody else knows
- * the name.
+ * Creates the directory for the sockets of `relays.ts`. Workers of another user can open a socket whose path they know. Other programs
+ * do not know the name of the directory.
  */
 export function makeRelayDirectory(runtime: string): string {
   const directory = join(runtime, `relays-${randomBytes(8).toString('hex')}`);
