@@ -8,6 +8,7 @@ import { ingressNginxPage } from './docs/ingress-nginx-page.js';
 import { kindsPage } from './docs/kinds-page.js';
 import { cacheDirectory, loadSource } from './docs/load-source.js';
 import { namesPage } from './docs/names-page.js';
+import { nginxConfigPage } from './docs/nginx-config-page.js';
 import { drawSites } from './docs/picture.js';
 import { valuesPage } from './docs/values-page.js';
 
@@ -21,16 +22,18 @@ const read = (path) => readFile(join(ROOT, path), 'utf8');
 const versionOfProgram = async () => JSON.parse(await read('packages/tidegate/package.json')).version;
 
 async function generated() {
-  const [api, { createProgram }, ingressNginx, install] = await Promise.all([
+  const [api, { createProgram }, ingressNginx, nginxConfig, install] = await Promise.all([
     loadSource('api/index.ts'),
     loadSource('cli/program.ts'),
     loadSource('ingress/nginx-annotations/index.ts'),
+    loadSource('ingress/nginx-config/index.ts'),
     loadSource('install/index.ts'),
   ]);
   return new Map([
     ['docs/images/sites.svg', drawSites(await read(PICTURE), PICTURE)],
     ['docs/reference/cli.md', cliPage(await createProgram())],
     ['docs/reference/ingress-nginx-annotations.md', ingressNginxPage(ingressNginx)],
+    ['docs/reference/ingress-nginx-configmap.md', nginxConfigPage(nginxConfig)],
     ['docs/reference/install-values.md', valuesPage(install.valueDefinitions(await versionOfProgram()))],
     ['docs/reference/kinds.md', kindsPage(api.customResourceDefinitions())],
     ['docs/reference/labels-and-annotations.md', namesPage(await read(NAMES), api)],

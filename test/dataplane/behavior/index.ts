@@ -2,6 +2,7 @@
 import type { MakeDriver } from '../support/world.ts';
 import { answers } from './answers.ts';
 import { changes } from './changes.ts';
+import { clientAddress } from './client-address.ts';
 import { clientHeaders } from './client-headers.ts';
 import { ending } from './ending.ts';
 import { forwarding } from './forwarding.ts';
@@ -9,6 +10,7 @@ import { http2 } from './http2.ts';
 import { identity } from './identity.ts';
 import { limits } from './limits.ts';
 import { observed } from './observed.ts';
+import { proxyProtocol } from './proxy-protocol.ts';
 import { routing } from './routing.ts';
 import { streams } from './streams.ts';
 import { strictness } from './strictness.ts';
@@ -21,6 +23,8 @@ export function behavior(make: MakeDriver): void {
     identity,
     forwarding,
     clientHeaders,
+    clientAddress,
+    proxyProtocol,
     strictness,
     tls,
     limits,

@@ -27,7 +27,7 @@ export class World {
   static async start(
     make: MakeDriver,
     defaults: Partial<DriverOptions['defaults']> = {},
-    { httpPort = 0, first }: { httpPort?: number; first?: Change } = {},
+    { httpPort = 0, first, ...more }: { httpPort?: number; first?: Change; proxyProtocol?: boolean } = {},
   ): Promise<World> {
     const directory = await mkdtemp(join(tmpdir(), 'tidegate-dataplane-'));
     const driver = await make(
@@ -38,6 +38,7 @@ export class World {
         directory,
         className: 'gold',
         identity: IDENTITY,
+        ...more,
         accessLog: join(directory, 'access.log'),
         defaults: { connectTimeoutMs: 5_000, readTimeoutMs: 20_000, maxBodyBytes: 0, ...defaults },
       },

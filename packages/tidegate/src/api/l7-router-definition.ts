@@ -51,6 +51,10 @@ const workload = object('Settings for provisioners that run routers as a Deploym
       minLength: 1,
     },
   ),
+  externalTrafficPolicy: text(
+    'externalTrafficPolicy of the Service. With Local, routers see the addresses of clients, and only nodes with a router pod answer.',
+    { enum: ['Cluster', 'Local'] },
+  ),
   httpPort: port('Port of the Service for HTTP. Default: 80.'),
   httpsPort: port('Port of the Service for HTTPS. Default: 443.'),
   nodePorts: object('Node ports of the Service. Default: allocated by Kubernetes.', {
@@ -143,6 +147,30 @@ const spec = object(
       { maxItems: MOST_ROUTER_HOSTS, 'x-kubernetes-list-type': 'atomic' },
     ),
     workload,
+    clients: object('How clients reach the router, and what the router believes about them.', {
+      httpPort: port('Port that clients connect to over HTTP. Default: that of the Service.'),
+      httpsPort: port('Port that clients connect to over HTTPS. Default: that of the Service.'),
+      trustedProxies: list(
+        'Networks of proxies that may report the address of a client. Default: none.',
+        { type: 'string', minLength: 1, maxLength: 43 },
+        { maxItems: 500, 'x-kubernetes-list-type': 'atomic' },
+      ),
+      proxyProtocol: flag(
+        'All connections must begin with a header of the PROXY protocol, version 1 or 2. Its address counts if the proxy is trusted.',
+      ),
+      header: text(
+        'Header in which trusted proxies report the address of a client, for example X-Forwarded-For or Forwarded. Default: no header counts.',
+        { pattern: '^[A-Za-z0-9-]{1,64}$' },
+      ),
+      wholeUrl: flag(
+        'Trusted proxies also report the scheme, the host and the port that the client has used.',
+      ),
+      fullForwardedFor: flag('Backends get all addresses of X-Forwarded-For, not only that of the client.'),
+    }),
+    ingressDefaults: textMap(
+      'Values of annotations of ingress-nginx, by name without prefix, for Ingresses that do not have the annotation.',
+      { maxProperties: 100 },
+    ),
     parameters: textMap(
       'Parameters of the class as its author wrote them, for provisioners that do not run routers as Deployments.',
       { maxProperties: 512 },

@@ -22,6 +22,8 @@ export type RouterWorkload = {
   serviceType?: 'NodePort' | 'LoadBalancer' | 'ClusterIP';
   /** External addresses that lead to the nodes. Used as `externalIPs` of the Service. */
   addresses?: string[];
+  /** `Local`: the Service keeps the addresses of clients, and only nodes with a pod of the router answer. */
+  externalTrafficPolicy?: 'Cluster' | 'Local';
   httpPort?: number;
   httpsPort?: number;
   nodePorts?: { http?: number; https?: number };
@@ -31,6 +33,23 @@ export type RouterWorkload = {
   sharedPods?: string;
   /** Number of this router in its shared pods, from 1. It determines the ports that the pods serve the router on. */
   section?: number;
+};
+
+/** How clients reach the router, and what it believes about them. */
+export type RouterClients = {
+  /** The ports that clients connect to. Default: those of the Service. */
+  httpPort?: number;
+  httpsPort?: number;
+  /** Networks of proxies that may report the address of a client. Default: none. */
+  trustedProxies?: string[];
+  /** All connections begin with a header of the PROXY protocol. */
+  proxyProtocol?: boolean;
+  /** The header in which trusted proxies report addresses. Default: none. */
+  header?: string;
+  /** Trusted proxies also report scheme, host and port. */
+  wholeUrl?: boolean;
+  /** Backends get all addresses of X-Forwarded-For. */
+  fullForwardedFor?: boolean;
 };
 
 export type L7RouterSpec = {
@@ -52,6 +71,9 @@ export type L7RouterSpec = {
   /** Classes that have left the address of the router, while Ingresses of them are in `departing`. */
   departedClasses?: DepartedClass[];
   workload?: RouterWorkload;
+  clients?: RouterClients;
+  /** Values of annotations of ingress-nginx, without prefix, for Ingresses that do not have them. */
+  ingressDefaults?: Record<string, string>;
   /** The parameters of the class, for provisioners that do not run routers as Deployments. */
   parameters?: Record<string, string>;
 };

@@ -24,6 +24,7 @@ interface Options extends ClusterFlags {
   adminPort: number;
   state: string;
   accessLog?: string;
+  proxyProtocol?: boolean;
   shutdownDelay: number;
   drainTimeout: number;
   logLevel: string;
@@ -80,6 +81,10 @@ export function routerCommand(): Command {
     .option(
       '--access-log <file>',
       'file for an access log with one line of JSON per request, for example /dev/stdout (default: no log)',
+    )
+    .option(
+      '--proxy-protocol',
+      'require a header of the PROXY protocol, version 1 or 2, at the start of each connection; its address counts only if the L7Router trusts the proxy (default: no connection has one)',
     )
     .addOption(
       new Option(
@@ -198,7 +203,7 @@ async function runShared(sharedPods: string, common: Common): Promise<void> {
 }
 
 const driverSettings = (
-  { bindAddress: address, httpPort, httpsPort, accessLog, state }: Options,
+  { bindAddress: address, httpPort, httpsPort, accessLog, proxyProtocol, state }: Options,
   className: string,
 ) => ({
   address,
@@ -208,6 +213,7 @@ const driverSettings = (
   className,
   defaults: DEFAULTS,
   accessLog,
+  proxyProtocol,
 });
 
 const settingsOf = ({ client, options, log, metrics, signal }: Common) => ({

@@ -62,6 +62,8 @@ export interface DriverOptions {
   /** Zero chooses a free port. */
   httpPort: number;
   httpsPort: number;
+  /** Every connection must begin with a header of the PROXY protocol, version 1 or 2. Default: none may. */
+  proxyProtocol?: boolean;
   /** For files that the data plane keeps, for example its default certificate. */
   directory: string;
   /** For metrics and the access log. */

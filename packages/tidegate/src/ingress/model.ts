@@ -4,6 +4,7 @@
  * defines what it means for a request.
  */
 
+import type { ClientSettings } from './clients/model.ts';
 import type { BackendTls, Canary, Forwarding, Handshake, RoutePolicy } from './policy/index.ts';
 import type { Pattern } from './regex/index.ts';
 
@@ -43,6 +44,8 @@ export interface HostRoutes {
   readonly isIdentity?: true;
   /** For metrics and the access log: which router the section is for. Only where routers share a data plane. */
   readonly section?: { readonly className: string; readonly router: string };
+  /** What the class says about clients. Only in the entry `CLIENTS_ENTRY`. */
+  readonly clients?: ClientSettings;
 }
 
 export interface Route {

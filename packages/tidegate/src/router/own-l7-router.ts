@@ -13,9 +13,11 @@ import {
 } from '@tidegate/kube';
 import { HOST_CLAIMS, L7_ROUTERS, type L7Router, type RouterProblem } from '../api/index.ts';
 import { classesOf } from '../ingress/classes/index.ts';
+import { clientsOf } from '../ingress/clients/index.ts';
 import type { Compiler } from '../ingress/compile/index.ts';
 import { routerAddressesOf } from '../ingress/listed-addresses.ts';
 import type { HostName } from '../ingress/model.ts';
+import { defaultAnnotations } from '../ingress/nginx-config/index.ts';
 import type { SecretVersions } from '../ingress/secret-versions.ts';
 import { DepartingIngresses } from './departing-ingresses.ts';
 import type { InformerSource } from './section-informers.ts';
@@ -166,7 +168,11 @@ export class OwnL7Router {
     for (const host of this.#pending) if (!hosts.has(host)) this.#pending.delete(host);
     for (const host of hosts) if (!before.has(host)) this.#pending.add(host);
     const classNames = classesOf(router);
-    if (!isDeepStrictEqual(classNames, this.#router && classesOf(this.#router))) this.#setClasses(classNames);
+    const hasOtherDefaults = compiler.setDefaults(defaultAnnotations(router.spec.ingressDefaults));
+    const isSame = isDeepStrictEqual(classNames, this.#router && classesOf(this.#router));
+    if (!isSame) this.#setClasses(classNames);
+    else if (hasOtherDefaults) this.#putIngresses();
+    compiler.setClients(clientsOf(router));
     this.#router = router;
     this.#departing.record(router);
     compiler.setServedHosts(router.spec.hosts);
@@ -178,6 +184,11 @@ export class OwnL7Router {
     const { compiler, informers } = this.#options;
     compiler.setClassNames(classNames);
     for (const claim of informers.for(HOST_CLAIMS).cache.list()) compiler.put('HostClaim', claim);
+    this.#putIngresses();
+  }
+
+  #putIngresses(): void {
+    const { compiler, informers } = this.#options;
     for (const ingress of informers.for(INGRESSES).cache.list()) compiler.put('Ingress', ingress);
   }
 

@@ -109,9 +109,7 @@ function annotationProblems(ingressClass: IngressClass, sources: ParameterSource
 
 function problemsFor({ spec }: IngressClass, parameters: Parameters, { provisioners }: ParameterSources) {
   const profile = provisioners.forController(spec?.controller ?? '');
-  return profile === undefined
-    ? []
-    : checkParameters(parameters, profile.parameters, COMMON_PARAMETERS).problems;
+  return profile === undefined ? [] : checkParameters(parameters, profile, COMMON_PARAMETERS).problems;
 }
 
 /** Several classes can have the same provisioner. */

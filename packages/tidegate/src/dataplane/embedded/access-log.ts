@@ -97,7 +97,7 @@ export function entryOf(
     client: exchange.client,
     class: className,
     router,
-    scheme: exchange.secure ? 'https' : 'http',
+    scheme: exchange.scheme,
     method: exchange.method,
     host: exchange.host ?? '',
     target: exchange.target,

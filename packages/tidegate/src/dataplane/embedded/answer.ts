@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import { ANSWER_HEADERS, answerBody, COOKIE_STATUSES, SERVER } from '../answers.ts';
 import type { Exchange } from './exchange.ts';
-import { type FlatHeaders, toLines, toObject, withAdded, withVary } from './headers.ts';
+import type { FlatHeaders } from './flat-headers.ts';
+import { toLines, toObject, withAdded, withVary } from './headers.ts';
 
 /** Sends a response that does not come from an endpoint; see `answers.ts`. */
 export function answer(exchange: Exchange, status: number, more: FlatHeaders = []): void {

@@ -2,7 +2,8 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import { type FlatHeaders, toFlat } from './headers.ts';
+import type { FlatHeaders } from './flat-headers.ts';
+import { toFlat } from './headers.ts';
 
 /** A request to a server that is not forwarded for a client, for example one that authenticates clients. */
 export interface Question {

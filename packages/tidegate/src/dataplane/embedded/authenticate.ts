@@ -2,7 +2,8 @@ import type { RouteTable } from '../../ingress/match/index.ts';
 import { credentialsOf, decoyFor, ownerOf, PasswordChecker } from '../../ingress/passwords/index.ts';
 import type { RoutePolicy } from '../../ingress/policy/index.ts';
 import type { Exchange } from './exchange.ts';
-import { type FlatHeaders, ownHeader } from './headers.ts';
+import type { FlatHeaders } from './flat-headers.ts';
+import { ownHeader } from './headers.ts';
 
 /** The response to a client that is not served. */
 export interface Denial {

@@ -6,7 +6,7 @@ import { type ClientCertificate, fillUrl, subjectMatches } from '../../ingress/p
 import { TOLERATED_ERRORS, verifyText } from '../client-verification.ts';
 import type { Denial } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
-import type { FlatHeaders } from './headers.ts';
+import type { FlatHeaders } from './flat-headers.ts';
 
 /** What is known about the client of a connection whose handshake has asked for a certificate. */
 export interface TlsClient {
@@ -131,7 +131,7 @@ export function checkCertificate(
 ): Denial | undefined {
   const known = table.credentials.get(policy.credentials)?.authorities;
   if (known === undefined) return refused(503);
-  const isAsked = policy.verify !== 'off' && exchange.secure;
+  const isAsked = policy.verify !== 'off' && exchange.encrypted;
   const client = isAsked ? (exchange.request.socket as Marked)[CLIENT] : undefined;
   // The handshake was for another host, or with other authorities than now: its result means nothing for this request.
   if (isAsked && !isFor(exchange, client, { ...policy, known, name })) return refused(421);
@@ -139,7 +139,7 @@ export function checkCertificate(
   const error = shown && errorOf(shown, policy.depth);
   const isTolerated =
     error === undefined || (policy.verify === 'optionalNoCa' && TOLERATED_ERRORS.has(error));
-  if (policy.verify === 'on' && !exchange.secure) return refused(403);
+  if (policy.verify === 'on' && !exchange.encrypted) return refused(403);
   if ((policy.verify === 'on' && shown === undefined) || !isTolerated) {
     const { secure, host: authority = '', target } = exchange;
     const page = policy.errorPage && fillUrl(policy.errorPage, { secure, name, authority, target });

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import { type ClientFacts, type ClientSettings, clientFacts, withPort } from '../../ingress/clients/index.ts';
+import { requestHost } from '../../ingress/match/index.ts';
 import type { HostRoutes, Route, RouteAction, Upstream } from '../../ingress/model.ts';
+
+import { type FlatHeaders, headerOf } from './flat-headers.ts';
 
 export type ClientRequest = IncomingMessage | Http2ServerRequest;
 export type ClientResponse = ServerResponse | Http2ServerResponse;
@@ -12,22 +16,34 @@ export interface Upgrade {
   readonly head: Buffer;
 }
 
+/** How a request has reached the listener. */
+export interface Arrival {
+  /** The address of the other end of the connection. */
+  readonly peer: string;
+  /** The address that the PROXY protocol reports. */
+  readonly proxied: string | undefined;
+  /** Over TLS. */
+  readonly secure: boolean;
+  /** Of the listener. */
+  readonly port: number;
+  readonly upgrade?: Upgrade | undefined;
+}
+
 /** One request of a client, with its response and what is recorded about it. */
 export class Exchange {
   readonly request: ClientRequest;
   readonly response: ClientResponse;
   readonly upgrade: Upgrade | undefined;
   /** The request came over TLS. */
-  readonly secure: boolean;
-  /** The port of the listener. */
-  readonly port: number;
+  readonly encrypted: boolean;
   /** As the client sent it; undefined if it sent none. */
   readonly host: string | undefined;
   /** The request target, unchanged: path and query. */
   readonly target: string;
   readonly method: string;
-  /** IP address of the client. */
-  readonly client: string;
+  readonly #arrival: Arrival;
+  /** What is believed about the client. Before the route table is known: what the connection shows. */
+  #facts: ClientFacts;
   readonly id: string;
   /** Monotonic time in milliseconds. */
   readonly began = performance.now();
@@ -57,21 +73,58 @@ export class Exchange {
   /** The status of the response. 499, as in nginx: the client closed the connection before it got one. */
   status = 499;
 
-  constructor(
-    request: ClientRequest,
-    response: ClientResponse,
-    { secure, port, upgrade }: { secure: boolean; port: number; upgrade?: Upgrade },
-  ) {
+  constructor(request: ClientRequest, response: ClientResponse, arrival: Arrival) {
     this.request = request;
     this.response = response;
-    this.secure = secure;
-    this.port = port;
-    this.upgrade = upgrade;
+    this.encrypted = arrival.secure;
+    this.upgrade = arrival.upgrade;
+    this.#arrival = arrival;
     this.host = hostHeader(request);
     this.target = request.url ?? '';
     this.method = request.method ?? 'GET';
-    this.client = request.socket?.remoteAddress ?? '';
     this.id = requestId(request.headers['x-request-id']);
+    this.#facts = this.#factsBy(undefined);
+  }
+
+  /** Applies what the class says about clients. Call it once, before anything else looks at the client. */
+  believe(settings: ClientSettings | undefined): void {
+    if (settings !== undefined) this.#facts = this.#factsBy(settings);
+  }
+
+  #factsBy(settings: ClientSettings | undefined): ClientFacts {
+    const { peer, proxied, secure, port } = this.#arrival;
+    const header = (name: string): string | undefined => headerOf(this.request.rawHeaders, name);
+    return clientFacts(settings, { peer, proxied, secure, port, header });
+  }
+
+  /** IP address of the client. */
+  get client(): string {
+    return this.#facts.client;
+  }
+
+  /** The client has used HTTPS, here or at a trusted proxy. */
+  get secure(): boolean {
+    return this.#facts.secure;
+  }
+
+  get scheme(): 'http' | 'https' {
+    return this.secure ? 'https' : 'http';
+  }
+
+  /** Headers that describe the client to endpoints. */
+  get forwarded(): FlatHeaders {
+    const { client, forwardedFor, host = this.host ?? '', port } = this.#facts;
+    return [
+      ...['X-Real-IP', client, 'X-Forwarded-For', forwardedFor],
+      ...(host === '' ? [] : ['X-Forwarded-Host', host]),
+      ...['X-Forwarded-Port', String(port), 'X-Forwarded-Proto', this.scheme],
+    ];
+  }
+
+  /** Where the client reaches the host over HTTPS. `name` is the host that was found. */
+  secureAuthority(name: string): string {
+    const { host, httpsPort } = this.#facts;
+    return withPort((host === undefined ? undefined : requestHost(host)) ?? name, httpsPort);
   }
 
   /** Whether the client has closed the connection or the stream. */

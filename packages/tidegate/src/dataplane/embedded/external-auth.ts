@@ -17,7 +17,8 @@ import { isLoop, LOOP_HEADER, marked } from '../loops.ts';
 import { askServer, type KeptConnections, keptConnections, type ServerAnswer } from './ask-server.ts';
 import type { Denial } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
-import { clientHeaders, eachHeader, type FlatHeaders, headerOf } from './headers.ts';
+import { eachHeader, type FlatHeaders, headerOf } from './flat-headers.ts';
+import { clientHeaders } from './headers.ts';
 import type { Members } from './members.ts';
 import type { Upstreams } from './upstreams.ts';
 
@@ -233,7 +234,7 @@ function questionHeaders(
     if (lower !== 'content-length' && !OWN.has(lower)) result.push(name, value);
   });
   result.push(LOOP_HEADER, marked(headerOf(exchange.request.rawHeaders, LOOP_HEADER), mark));
-  const scheme = exchange.secure ? 'https' : 'http';
+  const { scheme } = exchange;
   if (auth.method !== undefined) result.push('X-Original-URI', exchange.target, 'X-Scheme', scheme);
   result.push('X-Original-URL', `${scheme}://${facts.authority}${exchange.target}`);
   result.push('X-Original-Method', exchange.method, 'X-Sent-From', 'nginx-ingress-controller');

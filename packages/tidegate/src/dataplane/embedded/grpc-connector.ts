@@ -12,7 +12,8 @@ import { BodyTooLarge, BodyTooSlow, SendTimeout } from './body.ts';
 import type { Call, Connector, ConnectorOptions } from './connector.ts';
 import type { Exchange } from './exchange.ts';
 import { UpstreamFailure } from './failure.ts';
-import { type FlatHeaders, requestHeaders, responseHeaders, toObject } from './headers.ts';
+import type { FlatHeaders } from './flat-headers.ts';
+import { requestHeaders, responseHeaders, toObject } from './headers.ts';
 import { writeWithPatience } from './patience.ts';
 
 /** Sends requests to an endpoint over HTTP/2, with or without TLS. All requests share one connection. */

@@ -1,4 +1,5 @@
 import type { Logger } from '@tidegate/kube';
+import { clientSettingsOf } from '../../ingress/clients/index.ts';
 import {
   type Authentication,
   decide,
@@ -103,15 +104,16 @@ export class Handler {
   }
 
   /** Not traffic: such a request is in no metric and in no log. */
-  #asksForIdentity({ host, secure }: Exchange): boolean {
-    return !secure && this.#identityHost !== undefined && host === this.#identityHost;
+  #asksForIdentity({ host, encrypted }: Exchange): boolean {
+    return !encrypted && this.#identityHost !== undefined && host === this.#identityHost;
   }
 
   async #route(exchange: Exchange): Promise<void> {
+    const table = this.#table();
+    exchange.believe(clientSettingsOf(table));
     const refusal = refusalOf(exchange);
     if (refusal !== undefined) return answer(exchange, refusal);
     const { host, target: path, secure, request } = exchange;
-    const table = this.#table();
     // There is no table yet: it is unknown whether the route exists, so the response cannot be 404.
     if (table.generation === 0) return answer(exchange, 503);
     const found = match(table, { host, path, headers: request.headers, secure });
@@ -123,9 +125,9 @@ export class Handler {
       case 'notFound':
         return answer(exchange, 404);
       case 'redirect':
-        return answer(exchange, 308, ['Location', `https://${found.name}${path}`]);
+        return answer(exchange, 308, ['Location', `https://${exchange.secureAuthority(found.name)}${path}`]);
       case 'appRoot':
-        return answer(exchange, 302, ['Location', `${secure ? 'https' : 'http'}://${host}${found.path}`]);
+        return answer(exchange, 302, ['Location', `${exchange.scheme}://${host}${found.path}`]);
       case 'route':
         exchange.matched = found;
         return found.action.policy === undefined || (await this.#isPermitted(exchange, found, table))
@@ -146,7 +148,7 @@ export class Handler {
     const origin = ownHeader(request, 'origin');
     const { clientCertificate, redirect, secure: redirectsToHttps } = found.action.policy ?? {};
     // Over plain HTTP, no client has a certificate: a redirect applies first.
-    if (clientCertificate && (secure || !(redirect ?? redirectsToHttps))) {
+    if (clientCertificate && (exchange.encrypted || !(redirect ?? redirectsToHttps))) {
       const refusal = checkCertificate(clientCertificate, exchange, { table, name });
       if (refusal !== undefined) {
         answer(exchange, refusal.status, refusal.headers);
@@ -165,7 +167,8 @@ export class Handler {
     exchange.variesByOrigin = cors?.origins !== undefined;
     const allowed = cors && allowedOrigin(cors, origin);
     if (allowed !== undefined) exchange.added = { 'Access-Control-Allow-Origin': allowed, ...cors?.headers };
-    const facts = { client, secure, name, authority, target, path, method, origin };
+    const secureAuthority = exchange.secureAuthority(name);
+    const facts = { client, secure, secureAuthority, name, authority, target, path, method, origin };
     const decision = decide(found, facts);
     if (decision.kind === 'answer') {
       const { status: code, location } = decision;

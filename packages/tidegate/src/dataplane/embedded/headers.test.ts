@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { headerOf, responseHeaders, toFlat, toObject } from './headers.ts';
+import { headerOf } from './flat-headers.ts';
+import { responseHeaders, toFlat, toObject } from './headers.ts';
 
 test('drops headers that belong to the connection', () => {
   const raw = [

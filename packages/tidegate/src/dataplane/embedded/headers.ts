@@ -2,9 +2,7 @@ import { isProxyHeader } from '../../ingress/client-headers.ts';
 import { rewriteResponse, type UrlFacts } from '../../ingress/policy/index.ts';
 import { SERVER } from '../answers.ts';
 import type { Exchange } from './exchange.ts';
-
-/** Names and values alternate, in the order in which they were received. Node.js calls them raw headers. */
-export type FlatHeaders = string[];
+import { eachHeader, type FlatHeaders, headerOf } from './flat-headers.ts';
 
 /** Headers that are valid for one connection only and are not forwarded (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP = new Set([
@@ -28,7 +26,7 @@ const REPLACED = new Set(['expect', 'trailer', 'host', 'x-request-id']);
 
 /** The headers that are sent to an endpoint. */
 export function requestHeaders(exchange: Exchange): FlatHeaders {
-  const { host = '', client, hasBody, identity } = exchange;
+  const { host = '', hasBody, identity } = exchange;
   const sentHost = exchange.matched?.action.policy?.vhost ?? host;
   const result: FlatHeaders = sentHost === '' ? [] : ['Host', sentHost];
   const errorNames =
@@ -43,11 +41,7 @@ export function requestHeaders(exchange: Exchange): FlatHeaders {
   });
   if (identity !== undefined) result.push(...identity.headers);
   if (exchange.error !== undefined) result.push(...Object.entries(exchange.error.headers).flat());
-  result.push('X-Request-Id', exchange.id);
-  result.push('X-Real-IP', client, 'X-Forwarded-For', client);
-  if (host !== '') result.push('X-Forwarded-Host', host);
-  result.push('X-Forwarded-Port', String(exchange.port));
-  result.push('X-Forwarded-Proto', exchange.secure ? 'https' : 'http');
+  result.push('X-Request-Id', exchange.id, ...exchange.forwarded);
   const prefix = exchange.changed?.prefix;
   if (prefix !== undefined && prefix !== '') result.push('X-Forwarded-Prefix', prefix);
   return result;
@@ -137,30 +131,11 @@ const SINGLE = new Set([
 export const toFlat = (raw: unknown): FlatHeaders =>
   Array.isArray(raw) ? raw.map((each: Buffer | string) => each.toString('latin1')) : [];
 
-export function eachHeader(
-  flat: FlatHeaders,
-  take: (name: string, value: string, lower: string) => void,
-): void {
-  for (let at = 0; at + 1 < flat.length; at += 2) {
-    const name = flat[at]!;
-    take(name, flat[at + 1]!, name.toLowerCase());
-  }
-}
-
 /** For HTTP/1.1, as the lines of a message head. */
 export function toLines(flat: FlatHeaders): string {
   let lines = '';
   for (let at = 0; at + 1 < flat.length; at += 2) lines += `${flat[at]}: ${flat[at + 1]}\r\n`;
   return lines;
-}
-
-/** The joined values of a header; undefined if it is absent. */
-export function headerOf(flat: FlatHeaders, wanted: string): string | undefined {
-  const all: string[] = [];
-  eachHeader(flat, (_, value, lower) => {
-    if (lower === wanted) all.push(value);
-  });
-  return all.length === 0 ? undefined : all.join(', ');
 }
 
 const NONE: ReadonlySet<string> = new Set();

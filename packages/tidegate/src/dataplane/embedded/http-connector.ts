@@ -9,7 +9,8 @@ import { BodyTooLarge, BodyTooSlow, SendTimeout } from './body.ts';
 import type { Call, Connector, ConnectorOptions } from './connector.ts';
 import type { Exchange } from './exchange.ts';
 import { UpstreamFailure } from './failure.ts';
-import { type FlatHeaders, headerOf, requestHeaders, responseHeaders, toFlat } from './headers.ts';
+import { type FlatHeaders, headerOf } from './flat-headers.ts';
+import { requestHeaders, responseHeaders, toFlat } from './headers.ts';
 import { writeWithPatience } from './patience.ts';
 import { switchProtocols } from './tunnel.ts';
 

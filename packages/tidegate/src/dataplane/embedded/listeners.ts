@@ -20,8 +20,9 @@ import type { KeyPair } from '@tidegate/kube/certificates';
 import type { Listening } from '../driver.ts';
 import { CLIENT_HEADERS_MS, CLIENT_IDLE_MS, MAX_HEAD_BYTES, MAX_HEADERS } from '../limits.ts';
 import { answer, rawAnswer } from './answer.ts';
-import { type ClientRequest, type ClientResponse, Exchange } from './exchange.ts';
+import { type Arrival, type ClientRequest, type ClientResponse, Exchange } from './exchange.ts';
 import { type HandshakeOptions, Handshakes } from './handshakes.ts';
+import { ProxiedConnections } from './proxy-protocol.ts';
 
 /** How much a client of HTTP/2 may send before it waits for an acknowledgement. */
 const WINDOW_BYTES = 1024 * 1024;
@@ -33,6 +34,8 @@ export interface ListenerOptions extends HandshakeOptions {
   address: string;
   httpPort: number;
   httpsPort: number;
+  /** Every connection begins with a header of the PROXY protocol. */
+  proxyProtocol?: boolean;
   defaultCertificate: KeyPair;
   handle: (exchange: Exchange) => void;
 }
@@ -53,6 +56,7 @@ export class Listeners {
   readonly #http: Server;
   readonly #https: Http2SecureServer;
   readonly #handshakes: Handshakes;
+  readonly #proxied: ProxiedConnections | undefined;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<Http2Session>();
   /** Requests in progress. */
@@ -81,6 +85,9 @@ export class Listeners {
     this.#serve(this.#http, false);
     this.#serve(this.#https, true);
     this.#handshakes.attach(this.#https);
+    this.#proxied = options.proxyProtocol === true ? new ProxiedConnections() : undefined;
+    this.#proxied?.attach(this.#http);
+    this.#proxied?.attach(this.#https);
     this.#https.on('session', (session: Http2Session) => {
       session.setLocalWindowSize(WINDOW_BYTES);
       session.setTimeout(CLIENT_IDLE_MS, () => session.close());
@@ -128,6 +135,7 @@ export class Listeners {
       (server) =>
         new Promise<void>((resolve) => (server.listening ? server.close(() => resolve()) : resolve())),
     );
+    this.#proxied?.close();
     for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
     await Promise.all(closed);
@@ -154,7 +162,7 @@ export class Listeners {
     });
     const take = (request: ClientRequest, response: ClientResponse): void => {
       if ('stream' in request) stopWhenAnswered(request);
-      this.#take(new Exchange(request, response, { secure, port }));
+      this.#take(new Exchange(request, response, this.#arrival(request, secure, port)));
     };
     server.on('request', take);
     // Node.js would answer with 417. nginx ignores expectations that it does not know.
@@ -201,10 +209,15 @@ export class Listeners {
     response.once('finish', () => socket.end());
     const isWebSocket = WEBSOCKET.test(request.headers.upgrade ?? '');
     const upgrade = isWebSocket ? { protocol: 'websocket', head } : undefined;
-    const exchange = new Exchange(request, response, { secure, port, upgrade });
+    const arrival = this.#arrival(request, secure, port);
+    const exchange = new Exchange(request, response, { ...arrival, upgrade });
     // Node.js parses no request body on such a connection.
     if (exchange.hasBody) answer(exchange, 400);
     else this.#take(exchange);
+  }
+
+  #arrival({ socket }: ClientRequest, secure: boolean, port: number): Arrival {
+    return { peer: socket?.remoteAddress ?? '', proxied: this.#proxied?.addressOf(socket), secure, port };
   }
 
   /** Tracks the request until its response is closed, and hands it to the handler. */

@@ -7,7 +7,8 @@ import { isLoop, LOOP_HEADER, marked } from '../loops.ts';
 import { askServer } from './ask-server.ts';
 import type { RequestBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
-import { eachHeader, type FlatHeaders, headerOf, requestHeaders } from './headers.ts';
+import { eachHeader, type FlatHeaders, headerOf } from './flat-headers.ts';
+import { requestHeaders } from './headers.ts';
 import type { Upstreams } from './upstreams.ts';
 
 /** Sends copies of requests, as `mirror.lua` does for nginx. Clients do not wait for them. */

@@ -1,6 +1,7 @@
 import { MAX_CONNECTION_BYTES, MAX_HEAD_BYTES, MAX_HEADERS, MAX_LINE_BYTES, METHODS } from '../limits.ts';
 import type { Exchange } from './exchange.ts';
-import { type FlatHeaders, namedByConnection } from './headers.ts';
+import type { FlatHeaders } from './flat-headers.ts';
+import { namedByConnection } from './headers.ts';
 
 /** The status for a request that is rejected before it is routed; undefined if it is not. */
 export function refusalOf(exchange: Exchange): number | undefined {

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { untilClosed } from '@tidegate/serving';
 import type { Exchange } from './exchange.ts';
-import type { FlatHeaders } from './headers.ts';
+import type { FlatHeaders } from './flat-headers.ts';
 
 interface Switch {
   readonly headers: FlatHeaders;

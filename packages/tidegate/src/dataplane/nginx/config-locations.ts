@@ -43,11 +43,11 @@ export function location(
 /** These headers always come from the router: a client cannot set them. */
 const HEADERS = {
   'X-Request-Id': '$tidegate_request_id',
-  'X-Real-IP': '$remote_addr',
-  'X-Forwarded-For': '$remote_addr',
-  'X-Forwarded-Host': '$http_host',
-  'X-Forwarded-Port': '$server_port',
-  'X-Forwarded-Proto': '$scheme',
+  'X-Real-IP': '$tidegate_client',
+  'X-Forwarded-For': '$tidegate_sent_forwarded_for',
+  'X-Forwarded-Host': '$tidegate_forwarded_host',
+  'X-Forwarded-Port': '$tidegate_port',
+  'X-Forwarded-Proto': '$tidegate_scheme',
   // nginx discards the trailers themselves.
   Trailer: '""',
 };

@@ -10,6 +10,7 @@ const INPUTS: ConfigInputs = {
   address: '0.0.0.0',
   httpPort: 80,
   httpsPort: 443,
+  proxyProtocol: false,
   workers: 2,
   className: 'gold',
   router: 'gold-2',

@@ -23,6 +23,8 @@ export interface ConfigInputs {
   address: string;
   httpPort: number;
   httpsPort: number;
+  /** Every connection begins with a header of the PROXY protocol. */
+  proxyProtocol: boolean;
   /** How many sections the table has, each with ports of its own. Zero: a table of one router. */
   sections: number;
   workers: number;
@@ -103,6 +105,7 @@ ${luaSettings({
   bodySizes: BODY_SIZES,
   accessLog: inputs.accessLog !== undefined,
   mark: inputs.mark,
+  proxyProtocol: inputs.proxyProtocol,
   initialTable: inputs.initialTable,
   relayDirectory: inputs.relayDirectory,
 })}
@@ -152,6 +155,8 @@ ${timeouts(inputs)}
     default $tidegate_vhost;
     "" $tidegate_host;
   }
+  # What trusted proxies and the class report about the client, or else what the connection shows.
+${REPORTED}
   # Unique without $request_id, which would read random bytes for each request.
   map $http_x_request_id $tidegate_request_id {
     default "${inputs.instance}-$connection-$connection_requests";
@@ -162,7 +167,7 @@ ${timeouts(inputs)}
 ${NGINX_UPSTREAM_BLOCKS}
 
   server {
-    listen ${listen(inputs.address, inputs.httpPort)};
+    listen ${listen(inputs.address, inputs.httpPort)}${proxied(inputs)};
 ${locations('false', noSection(inputs, ', '))}
   }
 ${identityServer(inputs)}  server {
@@ -183,6 +188,25 @@ ${sectionServers(inputs)}  server {
 `;
 }
 
+/** Lua sets the first variable of each, if there is something to report. */
+const REPORTED = [
+  ['reported_client', 'client', '$remote_addr'],
+  ['reported_scheme', 'scheme', '$scheme'],
+  ['reported_host', 'forwarded_host', '$http_host'],
+  ['reported_port', 'port', '$server_port'],
+  ['forwarded_for', 'sent_forwarded_for', '$tidegate_client'],
+]
+  .map(
+    ([reported, result, otherwise]) => `  map $tidegate_${reported} $tidegate_${result} {
+    default $tidegate_${reported};
+    "" ${otherwise};
+  }`,
+  )
+  .join('\n');
+
+const proxied = ({ proxyProtocol }: Pick<ConfigInputs, 'proxyProtocol'>): string =>
+  proxyProtocol ? ' proxy_protocol' : '';
+
 const ONE_ROUTER_SESSIONS = 'ssl_session_cache shared:tidegate:10m;';
 /**
  * All sections have the same TLS context. If a client resumed a session of another section, it would take one router for the
@@ -191,7 +215,7 @@ const ONE_ROUTER_SESSIONS = 'ssl_session_cache shared:tidegate:10m;';
 const SECTION_SESSIONS = 'ssl_session_cache off; ssl_session_tickets off;';
 
 const secure = (inputs: ConfigInputs, ports: string, sessions: string): string =>
-  `    listen ${listen(inputs.address, ports)} ssl${inputs.hasHttp2Directive ? ';\n    http2 on' : ' http2'};
+  `    listen ${listen(inputs.address, ports)} ssl${proxied(inputs)}${inputs.hasHttp2Directive ? ';\n    http2 on' : ' http2'};
     ssl_certificate ${quoted(inputs.defaultCertificate)};
     ssl_certificate_key ${quoted(inputs.defaultCertificate)};
     ssl_protocols TLSv1.2 TLSv1.3;
@@ -217,13 +241,13 @@ ${locations('true', ', tonumber(ngx.var.server_port)')}
 }
 
 /** A request for the identity of the router. nginx compares the name, so no other request gets here. */
-function identityServer({ address, httpPort, identity }: ConfigInputs): string {
+function identityServer({ address, httpPort, identity, proxyProtocol }: ConfigInputs): string {
   if (identity === undefined) return '';
   if (!/^[a-z0-9-]+$/.test(identity)) throw new Error(`${JSON.stringify(identity)} is not a valid UID`);
   // Options of a listening socket may be given only once.
   const socket = listen(address, httpPort).replace(' ipv6only=off', '');
   return `  server {
-    listen ${socket};
+    listen ${socket}${proxied({ proxyProtocol })};
     server_name ${identityHost(identity)};
     access_log off;
     location / { content_by_lua_block { tidegate.answer(200) } }
@@ -293,6 +317,11 @@ ${ownLocations(`${RESPOND} ${PASS_CHANGED}`)}
       set $tidegate_unlogged "";
       set $tidegate_relayed "";
       set $tidegate_method "";
+      set $tidegate_reported_client "";
+      set $tidegate_reported_scheme "";
+      set $tidegate_reported_host "";
+      set $tidegate_reported_port "";
+      set $tidegate_forwarded_for "";
       content_by_lua_block { tidegate.answer((ngx.status == 414 or ngx.status == 505) and ngx.status or 400) }
     }
     location = "${TOO_LARGE}" {
@@ -333,10 +362,10 @@ function accessLog({ accessLog: path, className, router, sections }: ConfigInput
   const values: Record<keyof AccessLogEntry, string> = {
     time: '"$time_iso8601"',
     requestId: '"$tidegate_request_id"',
-    client: '"$remote_addr"',
+    client: '"$tidegate_client"',
     class: isShared ? '"$tidegate_class"' : `"${className}"`,
     router: isShared ? '"$tidegate_router"' : `"${router}"`,
-    scheme: '"$scheme"',
+    scheme: '"$tidegate_scheme"',
     method: '"$request_method"',
     host: '"$http_host"',
     target: '"$request_uri"',

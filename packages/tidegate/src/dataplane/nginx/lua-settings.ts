@@ -1,4 +1,5 @@
 import { PROXY_HEADER_PREFIXES, PROXY_HEADERS } from '../../ingress/client-headers.ts';
+import { CLIENTS_ENTRY, MOST_PROXIES } from '../../ingress/clients/index.ts';
 import {
   CPU_SHARE,
   MOST_CPU_MS,
@@ -46,6 +47,8 @@ export interface LuaOptions {
   accessLog: boolean;
   /** The mark of requests that the router sends itself, see `loops.ts`. */
   mark: string;
+  /** Every connection begins with a header of the PROXY protocol. */
+  proxyProtocol: boolean;
   /** The file with the initial table. */
   initialTable: string | undefined;
   relayDirectory: string;
@@ -65,6 +68,9 @@ export function luaSettings(options: LuaOptions): string {
     loop_header: LOOP_HEADER,
     loop_mark: options.mark,
     max_loops: MOST_LOOPS,
+    proxy_protocol: options.proxyProtocol,
+    clients_entry: CLIENTS_ENTRY,
+    max_proxies: MOST_PROXIES,
     initial_table: options.initialTable,
     relay_directory: options.relayDirectory,
     answer_texts: ANSWER_TEXTS,

@@ -120,6 +120,7 @@ export class Nginx {
       address,
       httpPort: listening.http,
       httpsPort: listening.https,
+      proxyProtocol: options.proxyProtocol ?? false,
       sections: options.sections ?? 0,
       workers,
       className,

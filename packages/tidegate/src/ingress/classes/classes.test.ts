@@ -30,6 +30,7 @@ describe('readSettings', () => {
       },
       problems: [],
       unknown: [],
+      ignored: [],
     });
   });
 
@@ -95,6 +96,40 @@ describe('readSettings', () => {
     ]);
   });
 
+  test('reads what the class says about clients, and the keys of ingress-nginx', () => {
+    const { settings, problems, unknown } = readSettings({
+      externalTrafficPolicy: 'Local',
+      externalHttpsPort: '8443',
+      'use-forwarded-headers': 'true',
+      'proxy-real-ip-cidr': '10.0.0.0/8',
+      'proxy-body-size': '8m',
+    });
+    expect([problems, unknown]).toEqual([[], []]);
+    expect(settings.workload).toEqual({ externalTrafficPolicy: 'Local' });
+    expect(settings.clients).toEqual({
+      httpsPort: 8443,
+      trustedProxies: ['10.0.0.0/8'],
+      header: 'X-Forwarded-For',
+      wholeUrl: true,
+    });
+    expect(settings.ingressDefaults).toEqual({ 'proxy-body-size': '8m' });
+  });
+
+  test.each<[Record<string, string>, string]>([
+    [{ 'use-forwarded-headers': 'true' }, 'use-forwarded-headers: needs proxy-real-ip-cidr'],
+    [{ 'block-user-agents': 'curl' }, 'block-user-agents: is refused.'],
+    [
+      { 'use-proxy-protocol': 'true', 'proxy-real-ip-cidr': '10.0.0.1', sharedPods: 'front' },
+      'use-proxy-protocol: cannot be combined with sharedPods',
+    ],
+    [
+      { externalTrafficPolicy: 'Local', serviceType: 'ClusterIP' },
+      'externalTrafficPolicy: needs serviceType NodePort or LoadBalancer',
+    ],
+  ])('refuses %j', (parameters, message) => {
+    expect(readSettings(parameters).problems).toEqual([expect.stringContaining(message)]);
+  });
+
   test('reports unknown parameters, also those that are properties of every JavaScript object', () => {
     expect(readSettings({ color: 'blue', constructor: 'x' }).unknown).toEqual(['color', 'constructor']);
   });
@@ -154,6 +189,32 @@ describe('resolveClass', () => {
     expect(capacityOf('tidegate-system', { maxHosts: '1', maxRules: '1' })).toEqual({
       maxHosts: 1,
       maxRules: 1,
+    });
+  });
+
+  test('takes the ConfigMap of ingress-nginx, but none of a tenant', () => {
+    const data = { 'proxy-body-size': '8m', 'use-gzip': 'true', 'no-such-key': 'x' };
+    const configMap = (namespace: string): ConfigMap => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'c', namespace },
+      data,
+    });
+    const reference = { kind: 'ConfigMap', name: 'c' };
+    expect(resolve(ingressClass('x', reference), configMap('tidegate-system'))).toMatchObject({
+      settings: { ingressDefaults: { 'proxy-body-size': '8m' } },
+      problems: [
+        { reason: 'UnknownParameters', message: expect.stringContaining('"no-such-key"') },
+        {
+          reason: 'ParametersIgnored',
+          message: expect.stringContaining('use-gzip: Routers do not compress'),
+        },
+      ],
+    });
+    const tenants = { ...reference, scope: 'Namespace' as const, namespace: 'shop' };
+    expect(resolve(ingressClass('x', tenants), configMap('shop'))).toMatchObject({
+      settings: undefined,
+      problems: [{ message: expect.stringContaining('must not set proxy-body-size, use-gzip') }],
     });
   });
 

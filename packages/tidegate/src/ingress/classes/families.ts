@@ -98,12 +98,11 @@ function sharePods(families: Map<string, Family>, problems: Map<string, readonly
 }
 
 function withPodsOf(settings: ClassSettings, { workload, pool }: ClassSettings): ClassSettings {
-  const { serviceType, httpPort, httpsPort } = settings.workload;
+  const { serviceType, externalTrafficPolicy, httpPort, httpsPort } = settings.workload;
   const { pool: _, ...rest } = settings;
-  const own = Object.entries({ serviceType, httpPort, httpsPort });
-  const pods = Object.entries(workload).filter(
-    ([field]) => !['serviceType', 'httpPort', 'httpsPort'].includes(field),
-  );
+  const ofService = { serviceType, externalTrafficPolicy, httpPort, httpsPort };
+  const own = Object.entries(ofService);
+  const pods = Object.entries(workload).filter(([field]) => !Object.hasOwn(ofService, field));
   const defined = [...pods, ...own].filter(([, value]) => value !== undefined);
   return { ...rest, ...(pool !== undefined && { pool }), workload: Object.fromEntries(defined) };
 }

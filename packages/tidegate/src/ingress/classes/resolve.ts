@@ -12,7 +12,13 @@ import {
   type ProvisionerRegistry,
   sizeProblem,
 } from '../provisioners/index.ts';
-import { type ClassSettings, knownParameters, readSettings, tenantParameters } from './settings.ts';
+import {
+  type ClassSettings,
+  isKnownParameter,
+  knownParameters,
+  readSettings,
+  tenantParameters,
+} from './settings.ts';
 
 /** An IngressClass of Tidegate. */
 export interface ResolvedClass {
@@ -90,12 +96,19 @@ export function resolveClass(
   if (size !== undefined) return invalid(`Invalid parameters, nothing is provisioned: ${size}.`);
   const reserved = reservedParameters(object, parameters.values, profile);
   if (reserved !== undefined) return invalid(reserved);
-  const { settings, problems, unknown } = readSettings(parameters.values, profile, controller);
+  const { settings, problems, unknown, ignored } = readSettings(parameters.values, profile, controller);
   if (problems.length > 0)
     return invalid(`Invalid parameters, nothing is provisioned: ${problems.join('; ')}.`);
   const small = tooSmall(object, parameters.values, settings);
   if (small !== undefined) return invalid(small);
-  return { ...known, settings, problems: unknown.length === 0 ? [] : [unknownParameters(unknown, profile)] };
+  return {
+    ...known,
+    settings,
+    problems: [
+      ...(unknown.length === 0 ? [] : [unknownParameters(unknown, profile)]),
+      ...(ignored.length === 0 ? [] : [withoutEffect(ignored)]),
+    ],
+  };
 }
 
 /**
@@ -167,10 +180,9 @@ function reservedParameters(
   if (reference === undefined || 'reason' in reference || reference.namespace === SYSTEM_NAMESPACE)
     return undefined;
   const allowed = tenantParameters(profile);
-  const supported = new Set(knownParameters(profile));
   // What a provisioner outside of Tidegate does with an unknown parameter is not known.
   const isReserved = (name: string): boolean =>
-    !allowed.includes(name) && (supported.has(name) || profile.programming !== 'agent');
+    !allowed.includes(name) && (isKnownParameter(profile, name) || profile.programming !== 'agent');
   const names = Object.keys(values).filter(isReserved);
   if (names.length === 0) return undefined;
   const { kind, namespace, name } = reference;
@@ -203,6 +215,12 @@ function unknownParameters(unknown: readonly string[], profile: ProvisionerProfi
   const ignored = profile.programming === 'agent' ? 'are ignored' : 'are passed on';
   const message = `Unknown parameters ${ignored}: ${names.join(', ')}. Supported parameters: ${knownParameters(profile).join(', ')}.`;
   return { reason: 'UnknownParameters', message };
+}
+
+function withoutEffect(ignored: readonly { key: string; message: string }[]): ClassProblem {
+  const texts = ignored.slice(0, 5).map(({ key, message }) => `${key}: ${message}`);
+  const more = ignored.length > texts.length ? ` So do ${ignored.length - texts.length} more.` : '';
+  return { reason: 'ParametersIgnored', message: `Parameters have no effect. ${texts.join(' ')}${more}` };
 }
 
 /** An object without a valid time counts as the youngest. */

@@ -1,4 +1,10 @@
-import { MOST_ROUTER_HOSTS, type RouterCapacity, type RouterWorkload } from '../../api/index.ts';
+import {
+  MOST_ROUTER_HOSTS,
+  type RouterCapacity,
+  type RouterClients,
+  type RouterWorkload,
+} from '../../api/index.ts';
+import { readNginxConfig } from '../nginx-config/index.ts';
 import {
   type Capacity,
   COMMON_PARAMETERS,
@@ -15,6 +21,10 @@ export interface ClassSettings {
   readonly workload: Omit<RouterWorkload, 'addresses' | 'nodePorts' | 'section'>;
   /** Fixed addresses and node ports, of which each router gets one. Absent: any. */
   readonly fixed: FixedAddresses;
+  /** How clients reach the routers, and what these believe. Absent: nothing but the connection. */
+  readonly clients?: RouterClients;
+  /** Values of annotations of ingress-nginx for Ingresses that do not have them. */
+  readonly ingressDefaults?: Readonly<Record<string, string>>;
   /** The routers of the class run in this pool. */
   readonly pool?: string;
   /** Classes with the same value share routers, and so an address. */
@@ -38,24 +48,35 @@ const DEFAULT_DRAIN_TIME = '5m';
 
 /**
  * Parses the parameters of a class. `problems` are sentences for the user; if there are any, do not use the settings.
- * `unknown` parameters are reported and passed on.
+ * `unknown` parameters are reported and passed on. `ignored` ones are known, but routers do without them.
  */
 export function readSettings(
   written: Parameters,
   profile: ProvisionerProfile,
   controller = profile.controller,
-): { settings: ClassSettings; problems: string[]; unknown: readonly string[] } {
-  const { problems, unknown } = checkParameters(written, profile.parameters, COMMON_PARAMETERS);
+): {
+  settings: ClassSettings;
+  problems: string[];
+  unknown: readonly string[];
+  ignored: readonly { key: string; message: string }[];
+} {
+  const { problems, unknown } = checkParameters(written, profile, COMMON_PARAMETERS);
   const parameters = { ...profile.defaults?.(controller), ...written };
   return {
     settings: settingsOf(parameters, written, profile),
     problems: problems.map(({ key, message }) => `${key}: ${message}`),
     unknown,
+    ignored: profile.moreParameters === undefined ? [] : readNginxConfig(written).ignored,
   };
 }
 
 export const knownParameters = ({ parameters }: ProvisionerProfile): string[] =>
   [...Object.keys(parameters.keys), ...Object.keys(COMMON_PARAMETERS)].toSorted();
+
+export const isKnownParameter = (profile: ProvisionerProfile, name: string): boolean =>
+  Object.hasOwn(profile.parameters.keys, name) ||
+  Object.hasOwn(COMMON_PARAMETERS, name) ||
+  profile.moreParameters?.names.has(name) === true;
 
 /** The parameters that a tenant may set. */
 export const tenantParameters = ({ parameters }: ProvisionerProfile): string[] =>
@@ -70,6 +91,7 @@ function settingsOf(values: Parameters, written: Parameters, profile: Provisione
     capacity: capacityOf(profile.limits, number(text('maxHosts')), number(text('maxRules'))),
     workload: isWorkload ? workloadOf(text) : {},
     fixed: isWorkload ? fixedOf(text) : {},
+    ...(isWorkload && requestSettings(values, text)),
     ...optional('pool', text('pool')),
     ...optional('sharedAddress', text('sharedAddress')),
     drainMs: durationMs(text('drainTime') ?? DEFAULT_DRAIN_TIME) ?? 0,
@@ -101,11 +123,29 @@ const workloadOf = (text: Text): ClassSettings['workload'] => ({
   ...optional('image', text('image')),
   ...optional('namespace', text('namespace')),
   ...optional('serviceType', text('serviceType') as RouterWorkload['serviceType']),
+  ...optional(
+    'externalTrafficPolicy',
+    text('externalTrafficPolicy') as RouterWorkload['externalTrafficPolicy'],
+  ),
   ...optional('httpPort', number(text('httpPort'))),
   ...optional('httpsPort', number(text('httpsPort'))),
   ...optional('sharedPods', text('sharedPods')),
   ...(text('accessLog') !== undefined && { accessLog: text('accessLog') === 'true' }),
 });
+
+/** What the class says about requests. Absent if it says nothing. */
+function requestSettings(values: Parameters, text: Text): Pick<ClassSettings, 'clients' | 'ingressDefaults'> {
+  const { clients: believed, ingressDefaults } = readNginxConfig(values);
+  const clients = {
+    ...optional('httpPort', number(text('externalHttpPort'))),
+    ...optional('httpsPort', number(text('externalHttpsPort'))),
+    ...believed,
+  };
+  return {
+    ...(Object.keys(clients).length > 0 && { clients }),
+    ...(Object.keys(ingressDefaults).length > 0 && { ingressDefaults }),
+  };
+}
 
 const fixedOf = (text: Text): FixedAddresses => ({
   ...optional('addresses', list(text('addresses'))),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { clientSettingsOf } from '../clients/index.ts';
 import { applyDelta, EMPTY_TABLE, match, type RouteTable } from '../match/index.ts';
 import { CLASS, ingress, service, slice } from '../testing/objects.ts';
 import { Compiler } from './index.ts';
@@ -51,6 +52,51 @@ test('an upstream is removed with the last rule that uses it', () => {
   compiler.remove('Ingress', 'shop/other');
   const { delta } = compiler.flush();
   expect(delta).toMatchObject({ hosts: { remove: ['b.example.com'] }, upstreams: { remove: [UPSTREAM] } });
+});
+
+describe('settings of the class', () => {
+  test('about clients are an entry of the table, which is not a host', () => {
+    const compiler = newCompiler([]);
+    compiler.setClients({ ports: { http: 80, https: 443 } });
+    let table = serve(compiler);
+    expect(clientSettingsOf(table)).toEqual({ ports: { http: 80, https: 443 } });
+    expect(match(table, request('#clients'))).toEqual({ kind: 'badRequest', wrong: 'host' });
+    compiler.setClients({ ports: { http: 80, https: 443 } });
+    expect(compiler.flush().delta).toBeUndefined();
+    expect(compiler.snapshot().hosts.set).toHaveLength(1);
+    compiler.setClients(undefined);
+    table = serve(compiler, table);
+    expect(clientSettingsOf(table)).toBeUndefined();
+  });
+
+  test('apply to Ingresses without annotations of their own', () => {
+    const compiler = newCompiler();
+    const own = ingress({ name: 'own', rules: { 'own.example.com/': 'web:80' } });
+    const name = 'nginx.ingress.kubernetes.io/proxy-body-size';
+    own.metadata.annotations = { [name]: '1k' };
+    const other = ingress({ name: 'tidegate', rules: { 'tidegate.example.com/': 'web:80' } });
+    other.metadata.annotations = { 'tidegate.io/max-body-size': '2k' };
+    const all = [ingress({ rules }), own, other];
+    const put = (): void => {
+      for (const each of all) compiler.put('Ingress', each);
+    };
+    const limits = (table: RouteTable): unknown[] =>
+      ['a', 'own', 'tidegate'].map((host) => {
+        const found = match(table, request(`${host}.example.com`));
+        return found.kind === 'route' ? found.action.limits.maxBodyBytes : found;
+      });
+    put();
+    let table = serve(compiler);
+    expect(limits(table)).toEqual([undefined, 1024, 2048]);
+    expect(compiler.setDefaults({ [name]: '8k' })).toBe(true);
+    put();
+    table = serve(compiler, table);
+    expect(limits(table)).toEqual([8192, 1024, 2048]);
+    expect(compiler.setDefaults({ [name]: '8k' })).toBe(false);
+    compiler.setDefaults({});
+    put();
+    expect(limits(serve(compiler, table))).toEqual([undefined, 1024, 2048]);
+  });
 });
 
 describe('flush', () => {

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EndpointSlice, Ingress, IngressClass, Secret, Service } from '@tidegate/kube';
 import type { HostClaim } from '../../api/index.ts';
+import { CLIENTS_ENTRY, type ClientSettings, clientsEntry } from '../clients/index.ts';
 import { wildcardOf } from '../match/index.ts';
-import type { Changes, Delta, HostName } from '../model.ts';
+import type { Changes, Delta, HostName, HostRoutes } from '../model.ts';
 import type { UpstreamReference } from './backend.ts';
 import { CertificateTable } from './certificate-table.ts';
 import { CredentialTable } from './credential-table.ts';
@@ -104,6 +105,9 @@ export class Compiler {
   readonly #outcomes = new Map<string, Outcome>();
   readonly #inputs: { readonly [K in keyof Inputs]: Input<Inputs[K]> };
   #generation = 0;
+  /** What the class says about clients, and whether the last flush has included it. */
+  #clients: HostRoutes | undefined;
+  #areClientsFlushed = true;
 
   constructor(options: CompilerOptions) {
     this.#options = options;
@@ -185,6 +189,22 @@ export class Compiler {
     return this.#ingresses.setDeparting(ingresses);
   }
 
+  /** Replaces what the class says about clients. Undefined: nothing. */
+  setClients(clients: ClientSettings | undefined): void {
+    const next = clients && clientsEntry(clients);
+    if (isDeepStrictEqual(next, this.#clients)) return;
+    this.#clients = next;
+    this.#areClientsFlushed = false;
+  }
+
+  /**
+   * Replaces the annotations of Ingresses that do not have them. Returns whether they have changed: then put all Ingresses
+   * again.
+   */
+  setDefaults(annotations: Readonly<Record<string, string>>): boolean {
+    return this.#ingresses.setDefaults(annotations);
+  }
+
   /** Replaces the hosts of this router. Undefined means all hosts. */
   setServedHosts(hosts: Iterable<HostName> | undefined): void {
     const changed = this.#servedHosts.set(hosts);
@@ -212,7 +232,7 @@ export class Compiler {
    * Computes everything that has changed since the last flush. Increases the generation if the routes have changed.
    */
   flush(): Flushed {
-    const hosts = this.#flushHosts();
+    const hosts = this.#withClients(this.#flushHosts());
     const upstreams = this.#upstreams.flush((_, ingresses) => {
       this.work.upstreams++;
       this.#touch(ingresses);
@@ -264,7 +284,7 @@ export class Compiler {
     return {
       from: 0,
       to: this.#generation,
-      hosts: { set: [...this.#hosts.routes()], remove: [] },
+      hosts: { set: [...this.#hosts.routes(), ...(this.#clients ? [this.#clients] : [])], remove: [] },
       upstreams: { set: [...this.#upstreams.upstreams()], remove: [] },
       certificates: { set: [...this.#certificates.certificates()], remove: [] },
       credentials: { set: this.#credentials.all(), remove: [] },
@@ -311,6 +331,14 @@ export class Compiler {
     for (const { before } of compiled)
       eachUse(before, (upstream, key) => this.#upstreams.release(upstream, key));
     return changes;
+  }
+
+  #withClients({ set, remove }: Delta['hosts']): Delta['hosts'] {
+    if (this.#areClientsFlushed) return { set, remove };
+    this.#areClientsFlushed = true;
+    return this.#clients === undefined
+      ? { set, remove: [...remove, CLIENTS_ENTRY] }
+      : { set: [...set, this.#clients], remove };
   }
 
   #flushSecrets(): Changes<string, string> {

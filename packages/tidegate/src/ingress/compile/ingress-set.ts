@@ -25,6 +25,7 @@ interface Known {
 export class IngressSet {
   #classNames: readonly string[];
   #departing: ReadonlySet<string> = new Set();
+  #defaults: Readonly<Record<string, string>> = {};
   readonly #follower: Follower;
   readonly #isOurs: (controller: string) => boolean;
   /** By key. */
@@ -40,6 +41,13 @@ export class IngressSet {
     this.#classNames = classNames;
     this.#isOurs = isOurs;
     this.#follower = follower;
+  }
+
+  /** Replaces the annotations of Ingresses that do not have them. Returns whether to put all Ingresses again. */
+  setDefaults(annotations: Readonly<Record<string, string>>): boolean {
+    if (isDeepStrictEqual(annotations, this.#defaults)) return false;
+    this.#defaults = annotations;
+    return true;
   }
 
   /** Put all Ingresses again afterwards. */
@@ -81,7 +89,7 @@ export class IngressSet {
       this.remove(key);
       return;
     }
-    const facts = readIngress(ingress);
+    const facts = readIngress(withDefaults(ingress, this.#defaults));
     const known = this.#ingresses.get(key);
     // Most updates of an Ingress change only its status.
     const next = { className, isDeparting, facts };
@@ -122,3 +130,11 @@ export class IngressSet {
     }
   }
 }
+
+const withDefaults = (ingress: Ingress, defaults: Readonly<Record<string, string>>): Ingress =>
+  Object.keys(defaults).length === 0
+    ? ingress
+    : {
+        ...ingress,
+        metadata: { ...ingress.metadata, annotations: { ...defaults, ...ingress.metadata.annotations } },
+      };

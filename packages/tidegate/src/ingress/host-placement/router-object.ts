@@ -42,7 +42,7 @@ export const departingIn = ({
 export function routerObject(
   { hosts, leaving, name, departing, departingSince, departedClasses }: PlannedRouter & DepartingSpec,
   { classNames, driver, programming, shared, name: address }: Family,
-  { capacity, pool, workload: common, parameters }: ClassSettings,
+  { capacity, pool, workload: common, clients, ingressDefaults, parameters }: ClassSettings,
   allocated: Allocated & Pick<RouterWorkload, 'section'>,
 ): L7Router {
   const workload = { ...common, ...allocated };
@@ -59,6 +59,8 @@ export function routerObject(
     ...(departingSince && { departingSince }),
     ...(departedClasses && { departedClasses }),
     ...(Object.keys(workload).length > 0 && { workload }),
+    ...(clients && { clients }),
+    ...(ingressDefaults && { ingressDefaults: { ...ingressDefaults } }),
     ...(parameters !== undefined && { parameters: { ...parameters } }),
   };
   return {

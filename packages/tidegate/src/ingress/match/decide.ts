@@ -7,6 +7,8 @@ export interface RoutedRequest {
   /** IP address of the client. */
   readonly client: string;
   readonly secure: boolean;
+  /** Where the host is reached over HTTPS, with a port if it is not 443. Default: the name. */
+  readonly secureAuthority?: string;
   /** The name of the host, and the Host header as the client sent it. */
   readonly name: string;
   readonly authority: string;
@@ -53,7 +55,11 @@ export function decide(
   if (redirect !== undefined)
     return { kind: 'answer', status: redirect.status, location: locationOf(redirect, request) };
   if (secure && !request.secure)
-    return { kind: 'answer', status: 308, location: `https://${request.name}${target}` };
+    return {
+      kind: 'answer',
+      status: 308,
+      location: `https://${request.secureAuthority ?? request.name}${target}`,
+    };
   if (cors !== undefined && request.method === 'OPTIONS' && allowedOrigin(cors, request.origin) !== undefined)
     return { kind: 'answer', status: 204 };
   const access = accessOf(action.policy ?? {}, request.client);

@@ -110,7 +110,7 @@ const container = (router: L7Router, image: string, ports: RouterPorts): Contain
 });
 
 function argumentsFor(router: L7Router, ports: RouterPorts): string[] {
-  const { driver, pool, workload } = router.spec;
+  const { driver, pool, workload, clients } = router.spec;
   const shared = sharedPodsOf(router);
   return [
     'router',
@@ -131,6 +131,8 @@ function argumentsFor(router: L7Router, ports: RouterPorts): string[] {
     `--https-port=${ports.https}`,
     `--admin-port=${ports.admin}`,
     '--state=state',
+    // nginx decides it when it starts to listen. Everything else about clients is in the L7Router.
+    ...(clients?.proxyProtocol === true ? ['--proxy-protocol'] : []),
     ...(workload?.accessLog === true ? ['--access-log=/dev/stdout'] : []),
   ];
 }

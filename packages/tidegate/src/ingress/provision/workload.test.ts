@@ -27,6 +27,21 @@ describe('workloadName', () => {
 });
 
 describe('objectsFor', () => {
+  test('keeps the addresses of clients if the router asks for it', () => {
+    expect(made<Service>('Service').spec).not.toHaveProperty('externalTrafficPolicy');
+    const workload = { externalTrafficPolicy: 'Local' as const };
+    expect(made<Service>('Service', { workload }).spec).toMatchObject({ externalTrafficPolicy: 'Local' });
+  });
+
+  test('restarts pods only for the PROXY protocol, not for other settings of clients', () => {
+    const argumentsOf = (spec: Partial<L7RouterSpec>) =>
+      made<Deployment>('Deployment', spec).spec?.template.spec?.containers[0]?.args;
+    const trusting = { trustedProxies: ['10.0.0.0/8'], header: 'X-Forwarded-For', httpsPort: 8443 };
+    expect(argumentsOf({ clients: trusting })).toEqual(argumentsOf({}));
+    expect(argumentsOf({ ingressDefaults: { 'proxy-body-size': '8m' } })).toEqual(argumentsOf({}));
+    expect(argumentsOf({ clients: { ...trusting, proxyProtocol: true } })).toContain('--proxy-protocol');
+  });
+
   test('makes the router the owner of all objects', () => {
     const objects = objectsFor(router(), 'tidegate:1');
     expect(objects.map(({ kind }) => kind)).toEqual([

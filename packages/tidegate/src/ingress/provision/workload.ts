@@ -48,6 +48,7 @@ export function objectsFor(
 function service(router: L7Router, metadata: KubeObject['metadata']): Service {
   const {
     serviceType = 'NodePort',
+    externalTrafficPolicy,
     addresses,
     httpPort = 80,
     httpsPort = 443,
@@ -69,6 +70,7 @@ function service(router: L7Router, metadata: KubeObject['metadata']): Service {
     metadata: { ...metadata, ...(router.spec.pool !== undefined && onlyIn(router.spec.pool)) },
     spec: {
       type: serviceType,
+      ...(externalTrafficPolicy !== undefined && { externalTrafficPolicy }),
       selector: selectorOf(router),
       ports: [port('http', httpPort), port('https', httpsPort)],
       ...(addresses !== undefined && addresses.length > 0 && { externalIPs: addresses }),

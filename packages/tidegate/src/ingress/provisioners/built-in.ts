@@ -1,7 +1,8 @@
 import { INGRESS_CONTROLLER_PREFIX, MOST_ROUTER_HOSTS } from '../../api/index.ts';
+import { CONFIG_KEYS, readNginxConfig } from '../nginx-config/index.ts';
 import { CAPABILITIES, type Capability } from './capabilities.ts';
 import type { ProvisionerProfile } from './contract.ts';
-import type { ParameterRule, ParameterSchema } from './parameters.ts';
+import type { MoreParameters, ParameterProblem, ParameterRule, ParameterSchema } from './parameters.ts';
 
 const port = (description: string): ParameterRule => ({
   description,
@@ -52,6 +53,13 @@ const WORKLOAD_PARAMETERS: ParameterSchema = {
       default: 'NodePort',
     },
     addresses: { description: 'External addresses, one for each router.', format: 'ip', list: true },
+    externalTrafficPolicy: {
+      description: 'externalTrafficPolicy of the Service. With Local, routers see the addresses of clients.',
+      enum: ['Cluster', 'Local'],
+      default: 'Cluster',
+    },
+    externalHttpPort: port('Port that clients connect to over HTTP, if it is not that of the Service.'),
+    externalHttpsPort: port('Port that clients connect to over HTTPS, if it is not that of the Service.'),
     httpPort: port('Port of the Service for HTTP.'),
     httpsPort: port('Port of the Service for HTTPS.'),
     httpNodePort: { ...port('Node ports for HTTP, one for each router.'), list: true },
@@ -64,6 +72,38 @@ const WORKLOAD_PARAMETERS: ParameterSchema = {
     accessLog: { description: 'Write one line of JSON per request.', type: 'boolean', byTenants: true },
   },
 };
+
+/** The keys of the ConfigMap of ingress-nginx. */
+const NGINX_CONFIG: MoreParameters = {
+  names: CONFIG_KEYS,
+  problems: (parameters) => [...readNginxConfig(parameters).problems, ...conflicts(parameters)],
+};
+
+/** What cannot be combined. */
+function conflicts(parameters: Readonly<Record<string, string>>): ParameterProblem[] {
+  const { sharedPods, externalTrafficPolicy, serviceType } = parameters;
+  const hasProxyProtocol = parameters['use-proxy-protocol']?.trim().toLowerCase() === 'true';
+  return [
+    ...(hasProxyProtocol && sharedPods !== undefined
+      ? [
+          {
+            key: 'use-proxy-protocol',
+            message:
+              'cannot be combined with sharedPods, whose listeners serve all classes: remove one of them',
+          },
+        ]
+      : []),
+    ...(externalTrafficPolicy !== undefined && serviceType === 'ClusterIP'
+      ? [
+          {
+            key: 'externalTrafficPolicy',
+            message:
+              'needs serviceType NodePort or LoadBalancer: a Service of type ClusterIP has no external traffic',
+          },
+        ]
+      : []),
+  ];
+}
 
 const ALL_CAPABILITIES: ReadonlySet<Capability> = new Set(Object.keys(CAPABILITIES) as Capability[]);
 
@@ -79,6 +119,7 @@ const workload = (driver: string, aliases: readonly string[] = []): ProvisionerP
   limits: { hosts: MOST_ROUTER_HOSTS },
   capabilities: ALL_CAPABILITIES,
   parameters: WORKLOAD_PARAMETERS,
+  moreParameters: NGINX_CONFIG,
   programming: 'agent',
   // In a cloud, a Service of this type gets a load balancer of the cloud in front of the routers.
   defaults: (controller): Record<string, string> =>

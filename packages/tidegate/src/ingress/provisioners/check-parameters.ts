@@ -1,14 +1,14 @@
 import { isIP } from 'node:net';
 import { labelValueProblems } from '@tidegate/kube';
 import { MOST_CLASS_PARAMETER_BYTES, MOST_CLASS_PARAMETERS } from '../../api/index.ts';
-import type { ParameterRule, ParameterSchema } from './parameters.ts';
+import type { MoreParameters, ParameterProblem, ParameterRule, ParameterSchema } from './parameters.ts';
 
 export type Parameters = Readonly<Record<string, string>>;
 
-/** A value that cannot be used. `message` is a sentence without the key. */
-export interface ParameterProblem {
-  readonly key: string;
-  readonly message: string;
+/** What a provisioner accepts. */
+interface AcceptedParameters {
+  readonly parameters: ParameterSchema;
+  readonly moreParameters?: MoreParameters;
 }
 
 export interface CheckedParameters {
@@ -37,10 +37,10 @@ export function sizeProblem(parameters: Parameters): string | undefined {
 /** Checks the parameters of a class with the schema of its provisioner and the parameters of all classes. */
 export function checkParameters(
   parameters: Parameters,
-  schema: ParameterSchema,
+  { parameters: schema, moreParameters: more }: AcceptedParameters,
   common: Readonly<Record<string, ParameterRule>>,
 ): CheckedParameters {
-  const problems: ParameterProblem[] = [];
+  const problems: ParameterProblem[] = [...(more?.problems(parameters) ?? [])];
   const unknown: string[] = [];
   const rules = new Map([...Object.entries(schema.keys), ...Object.entries(common)]);
   for (const [key, value] of Object.entries(parameters)) {
@@ -49,6 +49,8 @@ export function checkParameters(
       const problem = valueProblem(value, rule);
       if (problem !== undefined)
         problems.push({ key, message: `${JSON.stringify(value.slice(0, 100))} is invalid: ${problem}` });
+    } else if (more?.names.has(key)) {
+      // `more` has checked it.
     } else if (schema.unknown === 'reject') {
       const message = `is not a parameter of this provisioner. Its parameters are ${[...rules.keys()].toSorted().join(', ')}`;
       problems.push({ key, message });

@@ -2,7 +2,7 @@ import type { Logger } from '@tidegate/kube';
 import type { L7Router, RouterAddress, RouterLoadBalancer } from '../../api/index.ts';
 import type { HostName } from '../model.ts';
 import type { Capability } from './capabilities.ts';
-import type { ParameterSchema } from './parameters.ts';
+import type { MoreParameters, ParameterSchema } from './parameters.ts';
 import type { RouterSnapshot } from './snapshot.ts';
 
 /**
@@ -25,6 +25,7 @@ export interface ProvisionerProfile {
   readonly capabilities: ReadonlySet<Capability>;
   /** Its own parameters, besides those that all provisioners have. Checked before the provisioner sees them. */
   readonly parameters: ParameterSchema;
+  readonly moreParameters?: MoreParameters;
   readonly programming: Programming;
   /** Parameters of classes that do not set them, for each value of `spec.controller`. */
   readonly defaults?: (controller: string) => Readonly<Record<string, string>>;

@@ -29,3 +29,15 @@ export interface ParameterRule {
   /** Parameters outside of the namespace of Tidegate may set it too. Default: false. */
   readonly byTenants?: boolean;
 }
+
+/** A value that cannot be used. `message` is a sentence without the key. */
+export interface ParameterProblem {
+  readonly key: string;
+  readonly message: string;
+}
+
+/** Parameters that a schema cannot describe, because some depend on others. */
+export interface MoreParameters {
+  readonly names: { has(name: string): boolean };
+  problems(parameters: Readonly<Record<string, string>>): readonly ParameterProblem[];
+}

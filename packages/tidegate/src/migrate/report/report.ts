@@ -1,5 +1,6 @@
 import { type ConfigMap, type Ingress, type IngressClass, keyOf } from '@tidegate/kube';
 import { classNameOf } from '../../ingress/compile/index.ts';
+import { configKeyVerdict } from '../../ingress/nginx-config/index.ts';
 import type { NginxSettings } from '../model/nginx-answer.ts';
 import { nginxServers } from '../model/nginx-servers.ts';
 import { TidegateSide } from '../model/tidegate-side.ts';
@@ -11,7 +12,6 @@ import {
   otherProblems,
   type Verdict,
 } from './annotations.ts';
-import { configKeyVerdict } from './config-keys.ts';
 import { type HostFinding, hostFindings } from './host-findings.ts';
 
 export interface MigrationObjects {
@@ -150,5 +150,9 @@ const configReport = (configMap: ConfigMap): ConfigReport => ({
   configMap: keyOf(configMap),
   keys: Object.entries(configMap.data ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => ({ name, value: value.slice(0, 200), ...configKeyVerdict(name, value) })),
+    .map(([name, value]) => ({
+      name,
+      value: value.slice(0, 200),
+      ...configKeyVerdict(name, configMap.data ?? {}),
+    })),
 });

@@ -12,6 +12,8 @@ const OPTIONS: LuaOptions = {
   maxBodyBytes: 0,
   bodySizes: [],
   accessLog: false,
+  mark: 'tidegate-0',
+  proxyProtocol: false,
   initialTable: undefined,
   relayDirectory: '/run/relays',
 };

@@ -58,7 +58,7 @@ local function header_for(own, value, route)
   end
   local secure = own.secure
   if secure == nil then
-    secure = ngx.var.scheme == "https"
+    secure = ngx.var.tidegate_scheme == "https"
   end
   if secure then
     add "Secure"

@@ -2,6 +2,7 @@
 -- of them, and touching memory that is not in the processor's cache is the largest cost of a request.
 local canary = require "tidegate.canary"
 local cjson = require "cjson"
+local networks = require "tidegate.networks"
 local pattern = require "tidegate.pattern"
 local policy = require "tidegate.policy"
 local responses = require "tidegate.responses"
@@ -108,6 +109,17 @@ local function rules_of(text)
   return rules
 end
 
+-- What the class says about clients; see clients.lua.
+local function clients_of(decoded)
+  return {
+    ports = decoded.ports,
+    trusted = decoded.trusted and networks.prepare(decoded.trusted),
+    header = decoded.header,
+    whole_url = decoded.wholeUrl,
+    full_forwarded_for = decoded.fullForwardedFor,
+  }
+end
+
 -- `metrics.lua` adds the field `counts` to a host.
 function decode.host(text)
   local decoded = cjson.decode(text)
@@ -122,6 +134,7 @@ function decode.host(text)
     guarded = decoded.guarded == true,
     is_identity = decoded.isIdentity == true,
     section = decoded.section,
+    clients = decoded.clients and clients_of(decoded.clients),
     rules = rules_of(decoded.rules),
     ingresses = settings.access_log and decoded.ingresses or nil,
   }

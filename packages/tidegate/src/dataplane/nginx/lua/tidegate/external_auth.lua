@@ -34,13 +34,13 @@ local function text_of(own, target, host, facts)
   end
   if own.method then
     add("X-Original-URI", facts.target)
-    add("X-Scheme", var.scheme)
+    add("X-Scheme", var.tidegate_scheme)
   end
-  add("X-Original-URL", var.scheme .. "://" .. facts.authority .. facts.target)
+  add("X-Original-URL", var.tidegate_scheme .. "://" .. facts.authority .. facts.target)
   add("X-Original-Method", ngx.req.get_method())
   add("X-Sent-From", "nginx-ingress-controller")
-  add("X-Real-IP", var.remote_addr)
-  add("X-Forwarded-For", var.remote_addr)
+  add("X-Real-IP", var.tidegate_client)
+  add("X-Forwarded-For", var.tidegate_client)
   add("X-Auth-Request-Redirect", own.redirect and policy.fill(own.redirect, facts) or facts.target)
   add("X-Request-Id", var.tidegate_request_id)
   if BODILESS[method] then

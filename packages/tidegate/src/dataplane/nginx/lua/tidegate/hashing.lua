@@ -51,10 +51,10 @@ local VALUES = {
     return query_of(facts.target)
   end,
   scheme = function()
-    return var.scheme
+    return var.tidegate_scheme
   end,
   remote_addr = function()
-    return var.remote_addr
+    return var.tidegate_client
   end,
   request_method = function()
     return ngx.req.get_method()

@@ -3,7 +3,7 @@
 local networks = require "tidegate.networks"
 
 local dict, state = ngx.shared.tidegate_limits, ngx.shared.tidegate_state
-local var, now = ngx.var, ngx.now
+local now = ngx.now
 local max, format, match = math.max, string.format, string.match
 
 local limits = {}
@@ -48,9 +48,8 @@ local function in_progress(key)
 end
 
 -- Counts a request. Returns false if it exceeds a limit; otherwise true and, if it has to be counted down at its end, a key for
--- `ended`. `zone` is the Ingress.
-function limits.begin(limit, zone)
-  local address = networks.address(var.binary_remote_addr)
+-- `ended`. `zone` is the Ingress, `address` that of the client in binary form.
+function limits.begin(limit, zone, address)
   if limit.exempt and networks.has(limit.exempt, address) then
     return true
   end

@@ -48,13 +48,13 @@ local function text_of(own, facts, body)
     lines[#lines + 1] = name .. ": " .. value
   end
   add("X-Request-Id", var.tidegate_request_id)
-  add("X-Real-IP", var.remote_addr)
-  add("X-Forwarded-For", var.remote_addr)
+  add("X-Real-IP", var.tidegate_client)
+  add("X-Forwarded-For", var.tidegate_sent_forwarded_for)
   if facts.authority ~= "" then
-    add("X-Forwarded-Host", facts.authority)
+    add("X-Forwarded-Host", var.tidegate_forwarded_host)
   end
-  add("X-Forwarded-Port", var.server_port)
-  add("X-Forwarded-Proto", var.scheme)
+  add("X-Forwarded-Port", var.tidegate_port)
+  add("X-Forwarded-Proto", var.tidegate_scheme)
   if var.tidegate_prefix and var.tidegate_prefix ~= "" then
     add("X-Forwarded-Prefix", var.tidegate_prefix)
   end

@@ -3,6 +3,7 @@ local answer = require "tidegate.answer"
 local authenticate = require "tidegate.authenticate"
 local context = require "tidegate.context"
 local client_certificate = require "tidegate.client_certificate"
+local clients = require "tidegate.clients"
 local clear_proxy_headers = require "tidegate.proxy_headers"
 local cors = require "tidegate.cors"
 local external_auth = require "tidegate.external_auth"
@@ -43,17 +44,18 @@ end
 
 -- Applies the policies to the current request. Returns true if they have answered it; otherwise whether the backend gets
 -- another request than the client has sent.
-return function(route, secure, name, target, path, header_of, host_of)
-  local own = route.policy
+-- `facts`: encrypted (over TLS here), secure (the client has used HTTPS), name, secure_authority, target, path that was compared.
+return function(route, facts, header_of, host_of)
+  local own, name, target = route.policy, facts.name, facts.target
+  facts.authority = var.http_host or ""
   if own.unlogged then
     var.tidegate_unlogged = "1"
   end
   -- Over plain HTTP, no client has a certificate: a redirect applies first.
-  if own.client_certificate and (secure or not (own.redirect or own.secure)) then
+  if own.client_certificate and (facts.encrypted or not (own.redirect or own.secure)) then
     clear_proxy_headers()
-    local refusal = client_certificate.check(own.client_certificate, secure, name, host_of)
+    local refusal = client_certificate.check(own.client_certificate, facts.encrypted, name, host_of)
     if refusal then
-      local facts = { secure = secure, name = name, authority = var.http_host or "", target = target }
       answer(refusal, refusal == 302 and policy.fill(own.client_certificate.errorPage, facts) or nil)
       return true
     end
@@ -68,23 +70,14 @@ return function(route, secure, name, target, path, header_of, host_of)
   ctx.added = added or false
   local varies = own.cors ~= nil and own.cors.origins ~= nil
   ctx.varies = varies
-  local facts = {
-    method = ngx.req.get_method(),
-    cors = added,
-    client = var.binary_remote_addr,
-    secure = secure,
-    name = name,
-    authority = var.http_host or "",
-    target = target,
-    path = path,
-  }
+  facts.method, facts.cors, facts.client = ngx.req.get_method(), added, clients.binary()
   local status, location, changed, prefix, authenticates = policy.decide(route, facts)
   if status then
     answer(status, location)
     return true
   end
   if own.limit then
-    local is_within, counted = limits.begin(own.limit, own.zone)
+    local is_within, counted = limits.begin(own.limit, own.zone, facts.client)
     if not is_within then
       answer(503)
       return true

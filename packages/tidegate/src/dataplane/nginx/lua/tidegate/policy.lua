@@ -217,7 +217,7 @@ local function access_of(own, client)
   return is_listed, true
 end
 
--- `facts`: client (binary), method, cors (headers for the origin), secure, name, authority, target, path (that was compared). Returns the status to answer with and
+-- `facts`: client (binary), secure_authority (where the host is reached over HTTPS), method, cors (headers for the origin), secure, name, authority, target, path (that was compared). Returns the status to answer with and
 -- the location of a redirect; or nil, nil, the target and prefix for the backend if they are changed, and whether the client must
 -- authenticate.
 function policy.decide(route, facts)
@@ -226,7 +226,7 @@ function policy.decide(route, facts)
     return own.redirect.status, policy.fill(own.redirect.to, facts)
   end
   if own.secure and not facts.secure then
-    return 308, "https://" .. facts.name .. facts.target
+    return 308, "https://" .. facts.secure_authority .. facts.target
   end
   if facts.method == "OPTIONS" and facts.cors then
     return 204

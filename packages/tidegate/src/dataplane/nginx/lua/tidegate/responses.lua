@@ -75,7 +75,7 @@ local function redirect(own, facts)
   local changed = location and replaced(own.redirect, location, facts)
   if changed then
     local is_path = sub(changed, 1, 1) == "/" and facts.name ~= ""
-    header["Location"] = is_path and var.scheme .. "://" .. facts.name .. changed or changed
+    header["Location"] = is_path and var.tidegate_scheme .. "://" .. facts.name .. changed or changed
   end
   local from, to = string.find(lower(refresh or ""), "url=", 1, true)
   changed = from and replaced(own.redirect, sub(refresh, to + 1), facts)
@@ -88,7 +88,7 @@ end
 function responses.apply(own)
   local authority = var.http_host or ""
   local facts = {
-    secure = var.scheme == "https",
+    secure = var.tidegate_scheme == "https",
     name = request.host(authority) or "",
     authority = authority,
     target = var.request_uri,

@@ -4,6 +4,7 @@ local answer = require "tidegate.answer"
 local body = require "tidegate.body"
 local canary = require "tidegate.canary"
 local check_head = require "tidegate.head"
+local clients = require "tidegate.clients"
 local clear_proxy_headers = require "tidegate.proxy_headers"
 local context = require "tidegate.context"
 local errors = require "tidegate.errors"
@@ -17,7 +18,7 @@ local tables = require "tidegate.tables"
 
 local var = ngx.var
 local byte = string.byte
-local STAR = 42
+local STAR, HASH = 42, 35
 local METHODS = settings.methods
 local get_method = ngx.req.get_method
 local credentials_of = tables.credentials
@@ -71,9 +72,10 @@ local function choose_canary(route, generation)
 end
 
 -- Most clients send the host in its normalized form, and it is in the cache already: then nothing needs to be parsed. Hosts
--- that begin with "*" are excluded: wildcards are keys of the dictionary, but not names that a client may ask for.
+-- that begin with "*" or "#" are excluded: they are keys of the dictionary, but not names that a client may ask for.
 local function known_by(header, generation, known_host)
-  return header and byte(header) ~= STAR and known_host(header, generation)
+  local first = header and byte(header)
+  return first and first ~= STAR and first ~= HASH and known_host(header, generation)
 end
 
 -- Only the port for HTTPS speaks HTTP/2, whose heads are not text.
@@ -107,21 +109,27 @@ local function exec_grpc(changed)
 end
 
 -- Where a host redirects to: over HTTPS, or to the root of its application.
-local function redirection(status, host, secure, name, target)
+local function redirection(status, host, secure, authority, target)
   if status == 302 then
     return (secure and "https://" or "http://") .. var.http_host .. host.app_root
   end
-  return "https://" .. name .. target
+  return "https://" .. authority .. target
 end
 
 -- `port` is that of a section. Without it, the table is that of one router.
-return function(secure, port)
-  local refusal = status_of_head(secure)
+return function(encrypted, port)
+  local generation = generation_of()
+  -- Before the headers that only proxies may set are removed.
+  local about_clients = clients.settings(port, generation)
+  local secure = encrypted
+  if about_clients then
+    secure = clients.believe(about_clients, encrypted)
+  end
+  local refusal = status_of_head(encrypted)
   if refusal then
     var.tidegate_refusal = refusal
     return ngx.exec("@refused")
   end
-  local generation = generation_of()
   local header = var.http_host
   local host_of, known_host = host_of, known_host
   if port then
@@ -141,7 +149,7 @@ return function(secure, port)
     -- There is no table yet: it is unknown whether the route exists, so the response cannot be 404.
     return answer(503)
   end
-  if port and not secure and sections.is_identity(host or host_of(name, generation)) then
+  if port and not encrypted and sections.is_identity(host or host_of(name, generation)) then
     return answer(200)
   end
   local route, status, matched, changed, answered
@@ -150,14 +158,22 @@ return function(secure, port)
     return answer(503)
   end
   if route == nil then
-    return answer(status, host and redirection(status, host, secure, name, target))
+    local authority = clients.secure_authority(about_clients, name)
+    return answer(status, host and redirection(status, host, secure, authority, target))
   end
   local backend = route.canary and choose_canary(route, generation) or choose(route)
   local upstream = backend.upstream and upstream_of(backend.upstream, generation)
   local section = port and not host.counts and sections.text(port, generation) or nil
   context.begin(host, route, upstream, counts_of(host, upstream, section))
   if route.policy then
-    answered, changed = permit(route, secure, name, target, matched, header_of, host_of)
+    answered, changed = permit(route, {
+      encrypted = encrypted,
+      secure = secure,
+      name = name,
+      secure_authority = clients.secure_authority(about_clients, name),
+      target = target,
+      path = matched,
+    }, header_of, host_of)
     if answered then
       return
     end

@@ -1,8 +1,8 @@
-import type { Verdict } from './annotations.ts';
-
-/** What Tidegate does in place of a key of the ConfigMap of ingress-nginx. */
+/** What Tidegate does with a key of the ConfigMap of ingress-nginx, if it is a parameter of a class. */
 export interface ConfigKey {
-  readonly verdict: Verdict;
+  readonly verdict: 'honored' | 'changed' | 'refused';
+  /** Only if it is honored: it describes clients, or it is the default of the annotation with the same name. */
+  readonly of?: 'clients' | 'ingresses';
   /** Sentences. */
   readonly text: string;
   /** With these values, Tidegate does the same. */
@@ -12,62 +12,55 @@ export interface ConfigKey {
 const each = (names: readonly string[], key: ConfigKey): [string, ConfigKey][] =>
   names.map((name) => [name, key]);
 
-const PER_INGRESS = 'Tidegate has no setting for all Ingresses.';
+const clients = (text: string): ConfigKey => ({ verdict: 'honored', of: 'clients', text });
+
+/** Keys with the names and values of annotations. An Ingress with the annotation has its own value. */
+const DEFAULTS: readonly string[] = [
+  ...['proxy-body-size', 'proxy-connect-timeout', 'proxy-read-timeout', 'proxy-send-timeout'],
+  ...['proxy-buffer-size', 'proxy-buffers-number', 'proxy-busy-buffers-size', 'proxy-buffering'],
+  ...['proxy-request-buffering', 'proxy-max-temp-file-size', 'client-body-buffer-size', 'proxy-http-version'],
+  ...['proxy-next-upstream', 'proxy-next-upstream-timeout', 'proxy-next-upstream-tries'],
+  ...['proxy-cookie-domain', 'proxy-cookie-path', 'proxy-redirect-from', 'proxy-redirect-to'],
+  ...['ssl-redirect', 'force-ssl-redirect', 'preserve-trailing-slash', 'service-upstream', 'load-balance'],
+  ...['whitelist-source-range', 'denylist-source-range', 'limit-rate', 'limit-rate-after'],
+];
 
 /**
  * The keys that people set most. A key with which ingress-nginx protects something is refused: the move must not go on
  * without it. Others are not.
  */
-export const CONFIG_KEYS: ReadonlyMap<string, ConfigKey> = new Map([
-  ...each(['proxy-body-size'], {
-    verdict: 'changed',
-    text: `${PER_INGRESS} The default is 1m. Write the annotation proxy-body-size in each Ingress that needs another limit.`,
-    same: ['1m'],
-  }),
-  ...each(['proxy-connect-timeout'], {
-    verdict: 'changed',
-    text: `${PER_INGRESS} The default is 5 seconds. Write the annotation proxy-connect-timeout.`,
-    same: ['5'],
-  }),
-  ...each(['proxy-read-timeout'], {
-    verdict: 'changed',
-    text: `${PER_INGRESS} The default is 60 seconds. Write the annotation proxy-read-timeout.`,
-    same: ['60'],
-  }),
-  ...each(['proxy-send-timeout'], {
-    verdict: 'changed',
-    text: `${PER_INGRESS} The default is 60 seconds. Write the annotation proxy-send-timeout.`,
-    same: ['60'],
-  }),
-  ...each(['ssl-redirect'], {
-    verdict: 'changed',
-    text: 'Tidegate redirects to HTTPS only if an annotation asks for it. See the rule "Redirects to HTTPS without an annotation".',
-    same: ['false'],
-  }),
-  ...each(['force-ssl-redirect'], {
-    verdict: 'refused',
-    text: 'Without it, hosts answer over plain HTTP. Write the annotation force-ssl-redirect in each Ingress.',
-    same: ['false'],
-  }),
-  ...each(['use-forwarded-headers', 'compute-full-forwarded-for', 'forwarded-for-header'], {
-    verdict: 'refused',
-    text: 'Tidegate does not trust X-Forwarded-For of clients: the address of a client is that of its connection. Allow lists, limits and backends would see the address of the proxy in front of it.',
-    same: ['false', ''],
-  }),
-  ...each(['use-proxy-protocol'], {
-    verdict: 'refused',
-    text: 'Tidegate does not accept the PROXY protocol. Requests of a load balancer that sends it would fail. Turn it off in the load balancer, and use externalTrafficPolicy: Local to keep addresses of clients.',
-    same: ['false'],
-  }),
-  ...each(['proxy-real-ip-cidr', 'enable-real-ip'], {
-    verdict: 'refused',
-    text: 'Tidegate has no trusted proxies. The address of a client is that of its connection.',
-    same: ['false', ''],
-  }),
-  ...each(['whitelist-source-range', 'denylist-source-range'], {
-    verdict: 'refused',
-    text: 'It restricts access to all hosts. Write the annotation with the same name in each Ingress.',
-    same: [''],
+export const CONFIG_KEYS: ReadonlyMap<string, ConfigKey> = new Map<string, ConfigKey>([
+  [
+    'use-forwarded-headers',
+    clients(
+      'Proxies in proxy-real-ip-cidr report the address, the scheme, the host and the port of clients with X-Forwarded-For, X-Forwarded-Proto, X-Forwarded-Host and X-Forwarded-Port.',
+    ),
+  ],
+  ['enable-real-ip', clients('Proxies in proxy-real-ip-cidr report only the address of clients.')],
+  [
+    'forwarded-for-header',
+    clients(
+      'Names the header with the address. The default is X-Forwarded-For. With Forwarded, the header of RFC 7239 is read in place of all headers X-Forwarded.',
+    ),
+  ],
+  [
+    'compute-full-forwarded-for',
+    clients('Backends get all addresses of X-Forwarded-For, not only that of the client.'),
+  ],
+  [
+    'use-proxy-protocol',
+    clients(
+      'All connections must begin with a header of the PROXY protocol, version 1 or 2. Its address counts if the proxy is in proxy-real-ip-cidr.',
+    ),
+  ],
+  [
+    'proxy-real-ip-cidr',
+    clients('Lists the addresses of trusted proxies. There is no default: nobody is trusted.'),
+  ],
+  ...each(DEFAULTS, {
+    verdict: 'honored',
+    of: 'ingresses',
+    text: 'Sets the default of the annotation with the same name for all Ingresses of the class.',
   }),
   ...each(['block-cidrs', 'block-user-agents', 'block-referers'], {
     verdict: 'refused',
@@ -143,10 +136,6 @@ export const CONFIG_KEYS: ReadonlyMap<string, ConfigKey> = new Map([
     verdict: 'changed',
     text: 'Routers use their own limits for headers of requests.',
   }),
-  ...each(['proxy-buffer-size', 'proxy-buffers-number', 'client-body-buffer-size', 'proxy-buffering'], {
-    verdict: 'changed',
-    text: `${PER_INGRESS} Responses are not buffered. Write the annotation with the same name if heads of responses have more than 16 KiB.`,
-  }),
   ...each(['enable-underscores-in-headers', 'ignore-invalid-headers'], {
     verdict: 'changed',
     text: 'Headers whose names contain other characters than letters, digits and hyphens do not reach backends.',
@@ -158,13 +147,3 @@ export const CONFIG_KEYS: ReadonlyMap<string, ConfigKey> = new Map([
     same: ['false'],
   }),
 ]);
-
-/** The verdict about a key with its value. Keys that are in no table are reported as changed. */
-export function configKeyVerdict(name: string, value: string): Pick<ConfigKey, 'verdict' | 'text'> {
-  const key = CONFIG_KEYS.get(name);
-  if (key === undefined)
-    return { verdict: 'changed', text: 'Tidegate does not know this key and does nothing in its place.' };
-  if (key.same?.includes(value.trim().toLowerCase()))
-    return { verdict: 'honored', text: 'Tidegate does the same without a setting.' };
-  return { verdict: key.verdict, text: key.text };
-}
