@@ -7,7 +7,7 @@ import { askHttp2, http2Session } from '../support/client.ts';
 import { host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
-/** Who is believed: the proxy at 127.0.0.2, and the one at 192.0.2.8. */
+/** Trusts the proxy at 127.0.0.2, and the one at 192.0.2.8. */
 const TRUSTED: ClientSettings = {
   trusted: ['127.0.0.2', '192.0.2.8/32', '2001:db8:1::/48'].map((text) => readNetwork(text)!),
   header: 'x-forwarded-for',

@@ -32,6 +32,7 @@ export function http2(make: MakeDriver): void {
               policy: { rewrite: { target: ['/', 1], prefix: ['/x'] } },
             }),
           ]),
+          host('small.io', [route('/', 'grpc', { limits: { maxBodyBytes: 1000 } })]),
           host('gone.io', 'gone'),
           host('next.io', 'next'),
         ],
@@ -248,6 +249,11 @@ export function http2(make: MakeDriver): void {
         new Promise((resolve, reject) => stream.once('close', resolve).once('error', reject)),
       ).rejects.toThrow();
       expect(trailers).toBeUndefined();
+    });
+
+    test('gRPC: forwards streams that are larger than the limit of bodies', async () => {
+      const message = grpcFrame('x'.repeat(100_000));
+      expect((await call('small.io/echo.Echo/Say', message)).body.length).toBe(message.length);
     });
 
     test('gRPC: forwards large messages', async () => {

@@ -1,7 +1,9 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ENDPOINT_BACKOFF_MS } from '../../../packages/tidegate/src/dataplane/limits.ts';
 import { CLOSED_PORTS } from '../../support/ports.ts';
 import type { Backend } from '../support/backend.ts';
+import { askRaw } from '../support/client.ts';
 import { TcpServer } from '../support/tcp-server.ts';
 import { vanishedEndpoint } from '../support/vanished.ts';
 import { host, route, upstream } from '../support/words.ts';
@@ -33,8 +35,9 @@ export function limits(make: MakeDriver): void {
             route('/slow', 'silent', { limits: { readTimeoutMs: 200 } }),
             route('/', 'good'),
           ]),
+          host('none.io', 'none'),
         ],
-        upstreams: [upstream('good', [good.port]), upstream('silent', [silent.port])],
+        upstreams: [upstream('none', []), upstream('good', [good.port]), upstream('silent', [silent.port])],
       });
     });
     afterAll(async () => {
@@ -60,6 +63,35 @@ export function limits(make: MakeDriver): void {
         world.ask('limits.io/', { method: 'POST', headers, body: Buffer.alloc(bytes) });
       expect((await post(1000)).status).toBe(200);
       expect((await post(1001)).status).toBe(413);
+    });
+
+    test.each([
+      ['limits.io', 1001, 413],
+      ['unknown.io', 1000, 404],
+      ['none.io', 1000, 503],
+    ])('responds to %s without asking for a body that it does not want', async (name, bytes, status) => {
+      const head = `POST / HTTP/1.1\r\nHost: ${name}\r\nContent-Length: ${bytes}\r\nExpect: 100-continue\r\n\r\n`;
+      // What follows is the body, not a request.
+      const answers = await askRaw(world.ports.http, `${head}GET /more HTTP/1.1\r\nHost: limits.io\r\n\r\n`);
+      expect(answers.match(/^HTTP\/1\.1 \d+/gm)).toEqual([`HTTP/1.1 ${status}`]);
+    });
+
+    test('asks for a body that it wants', async () => {
+      const head =
+        'POST / HTTP/1.1\r\nHost: limits.io\r\nContent-Length: 4\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n';
+      const received = await new Promise<string>((resolve, reject) => {
+        const socket = connect(world.ports.http, '127.0.0.1');
+        let text = '';
+        socket.on('data', (chunk: Buffer) => {
+          text += chunk.toString('latin1');
+          if (text === 'HTTP/1.1 100 Continue\r\n\r\n') socket.write('body');
+        });
+        socket.once('error', reject);
+        socket.once('close', () => resolve(text));
+        socket.write(head);
+      });
+      expect(received.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200']);
+      expect(received).toContain('"bodyBytes":4');
     });
 
     test('responds with 504 if the endpoint takes too long', async () => {

@@ -23,6 +23,13 @@ export const FIRST_CONNECT_MS = 500;
  */
 export const MAX_KEPT_BODY_BYTES = 64 * 1024;
 
+/**
+ * The size of a body without a length, for routes with a limit for bodies. nginx writes such a body to the disk before it compares
+ * the size with the limit of the route. Beyond it, the response is 413. Bodies with a length, and routes without a limit, may have
+ * more.
+ */
+export const MAX_UNKNOWN_BODY_BYTES = 2 ** 30;
+
 /** The head of a response of an endpoint, usually and for routes that ask for more. Beyond it, the response is 502. */
 export const MAX_RESPONSE_HEAD_BYTES = { usual: 16 * 1024, large: 128 * 1024 } as const;
 

@@ -29,6 +29,8 @@ const answerHeaders = (text: string): FlatHeaders => [
 export function writeHead(exchange: Exchange, status: number, headers: FlatHeaders): void {
   const { response } = exchange;
   exchange.status = status;
+  // The client was not asked for its body, and may send it or not: where the next request begins is in doubt.
+  if (exchange.awaitsContinue && !('stream' in response)) response.shouldKeepAlive = false;
   const varied = exchange.variesByOrigin ? withVary(headers) : headers;
   const changed = exchange.added === undefined ? varied : withAdded(varied, exchange.added);
   const cookies = [

@@ -1,5 +1,9 @@
 import type { Readable } from 'node:stream';
-import { CLIENT_STALL_MS } from '../limits.ts';
+import { CLIENT_STALL_MS, MAX_UNKNOWN_BODY_BYTES } from '../limits.ts';
+
+/** How many bytes a body may have. A length is undefined if the client does not announce it. Zero means no limit. */
+export const bodyLimit = (limit: number, length: string | undefined): number =>
+  limit > 0 && length === undefined ? Math.min(limit, MAX_UNKNOWN_BODY_BYTES) : limit;
 
 /** The request body is larger than the route allows. */
 export class BodyTooLarge extends Error {
@@ -18,17 +22,19 @@ export class SendTimeout extends Error {
 
 /**
  * The body of a request. It can be read once, unless `keep` was called. Until reading has begun, the request can still go to
- * another endpoint. A `limit` of zero means no limit.
+ * another endpoint. A `limit` of zero means no limit. `onRead` is called before the first byte is read.
  */
 export class RequestBody {
   readonly #source: Readable;
   readonly #limit: number;
+  readonly #onRead: () => void;
   #kept: readonly Buffer[] | undefined;
   #begun = false;
 
-  constructor(source: Readable, limit: number) {
+  constructor(source: Readable, limit: number, onRead: () => void = () => {}) {
     this.#source = source;
     this.#limit = limit;
+    this.#onRead = onRead;
   }
 
   /** Whether an endpoint may have got a part of the body, and no other endpoint can get it. */
@@ -63,6 +69,7 @@ export class RequestBody {
 
   async *#receive(): AsyncGenerator<Buffer> {
     let bytes = 0;
+    this.#onRead();
     const source = this.#source;
     const giveUp = (): void => void source.destroy(new BodyTooSlow('the client stopped sending'));
     let timer = setTimeout(giveUp, CLIENT_STALL_MS);

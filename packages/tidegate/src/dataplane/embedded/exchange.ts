@@ -66,6 +66,8 @@ export class Exchange {
   authCookies: { readonly cookies: readonly string[]; readonly always: boolean } | undefined;
   /** A cookie that is added to those of the endpoint. */
   cookie: string | undefined;
+  /** The client waits for the response 100 before it sends the body. */
+  awaitsContinue = false;
   /** The endpoints that were tried, in this order. */
   readonly endpoints: string[] = [];
   /** Bytes of the response body, for the access log. */
@@ -125,6 +127,13 @@ export class Exchange {
   secureAuthority(name: string): string {
     const { host, httpsPort } = this.#facts;
     return withPort((host === undefined ? undefined : requestHost(host)) ?? name, httpsPort);
+  }
+
+  /** Asks a client that waits for it to send the body. */
+  askForBody(): void {
+    if (!this.awaitsContinue) return;
+    this.awaitsContinue = false;
+    this.response.writeContinue();
   }
 
   /** Whether the client has closed the connection or the stream. */

@@ -22,7 +22,7 @@ import { FIRST_CONNECT_MS, MAX_KEPT_BODY_BYTES, MAX_TRIES } from '../limits.ts';
 import { Stickiness } from './affinity.ts';
 import { answer, breakOff } from './answer.ts';
 import type { Authenticator, Denial } from './authenticate.ts';
-import { BodyTooLarge, BodyTooSlow, RequestBody } from './body.ts';
+import { BodyTooLarge, BodyTooSlow, bodyLimit, RequestBody } from './body.ts';
 import { checkCertificate } from './client-certificates.ts';
 import type { Call } from './connector.ts';
 import type { Exchange } from './exchange.ts';
@@ -212,7 +212,6 @@ export class Handler {
 
   /** Checks what is known before an endpoint is contacted, then tries endpoints. */
   async #forward(exchange: Exchange, { backends, limits, policy }: RouteAction): Promise<void> {
-    const maxBodyBytes = limits.maxBodyBytes ?? this.#defaults.maxBodyBytes;
     const chosen = this.#upstreams.choose(backends, exchange.request.headers, policy?.affinity);
     exchange.upstream = chosen?.upstream;
     const members = this.#orErrors(policy?.errors, chosen, exchange);
@@ -221,10 +220,14 @@ export class Handler {
     // The router has no certificate for the endpoints, or cannot check theirs.
     if (credentials !== undefined && this.#table().credentials.get(credentials) === undefined)
       return answer(exchange, 503);
-    if (maxBodyBytes > 0 && Number(exchange.request.headers['content-length'] ?? 0) > maxBodyBytes) {
-      return answer(exchange, 413);
-    }
-    const body = exchange.hasBody ? new RequestBody(exchange.request, maxBodyBytes) : undefined;
+    const length = exchange.request.headers['content-length'];
+    // A stream of messages has no size that could be limited.
+    const isStream = members.upstream.protocol === 'grpc';
+    const maxBodyBytes = isStream ? 0 : bodyLimit(limits.maxBodyBytes ?? this.#defaults.maxBodyBytes, length);
+    if (maxBodyBytes > 0 && Number(length ?? 0) > maxBodyBytes) return answer(exchange, 413);
+    const body = exchange.hasBody
+      ? new RequestBody(exchange.request, maxBodyBytes, () => exchange.askForBody())
+      : undefined;
     const { retry } = limits;
     const mustKeep = body !== undefined && members.size > 1 && mayKeep(exchange, retry);
     if (mustKeep || policy?.mirror !== undefined) {

@@ -160,13 +160,21 @@ export class Listeners {
     server.once('listening', () => {
       port = portOf(server);
     });
-    const take = (request: ClientRequest, response: ClientResponse): void => {
+    const take = (request: ClientRequest, response: ClientResponse, awaitsContinue = false): void => {
       if ('stream' in request) stopWhenAnswered(request);
-      this.#take(new Exchange(request, response, this.#arrival(request, secure, port)));
+      const exchange = new Exchange(request, response, this.#arrival(request, secure, port));
+      exchange.awaitsContinue = awaitsContinue;
+      this.#take(exchange);
     };
-    server.on('request', take);
+    server.on('request', (request: ClientRequest, response: ClientResponse) => take(request, response));
+    // Node.js would ask for every body, also for one that is too large.
+    server.on('checkContinue', (request: ClientRequest, response: ClientResponse) =>
+      take(request, response, true),
+    );
     // Node.js would answer with 417. nginx ignores expectations that it does not know.
-    server.on('checkExpectation', take);
+    server.on('checkExpectation', (request: ClientRequest, response: ClientResponse) =>
+      take(request, response),
+    );
     // Without this listener Node.js closes the connection of HTTP/1.1 without a response.
     server.on('connect', (request: ClientRequest, client: Socket | Http2ServerResponse) => {
       if ('stream' in request) (client as Http2ServerResponse).writeHead(405).end();

@@ -8,6 +8,7 @@ import {
   MAX_HEAD_BYTES,
   MAX_LINE_BYTES,
   MAX_MIRRORED,
+  MAX_UNKNOWN_BODY_BYTES,
 } from '../limits.ts';
 import { location, NGINX_UPSTREAM_BLOCKS, ownLocations, proxy } from './config-locations.ts';
 import { luaSettings } from './lua-settings.ts';
@@ -62,7 +63,7 @@ export const PID_FILE = 'nginx.pid';
 const HEADER_BUFFERS = (2 * MAX_HEAD_BYTES) / MAX_LINE_BYTES + 1;
 
 /** Limits for request bodies without a Content-Length; see `lua/tidegate/body.lua`. */
-const BODY_SIZES = [20, 25, 30].map((power) => 2 ** power);
+const BODY_SIZES = [2 ** 20, 2 ** 25, MAX_UNKNOWN_BODY_BYTES];
 
 /**
  * If nginx cannot parse a request, it has no path, and nginx can redirect it only to a location with a path, not to a

@@ -79,7 +79,7 @@ describe('clientsOf', () => {
     });
   });
 
-  it('trusts nobody if no network can be read, or if all clients would be trusted', () => {
+  it('trusts no proxy if no network can be read, or if all clients would be trusted', () => {
     const none = { ports: { http: 80, https: 443 } };
     expect(of({ clients: { header: 'X-Forwarded-For', wholeUrl: true } })).toEqual(none);
     expect(of({ clients: { trustedProxies: ['proxy', '0.0.0.0/0', '::/0'], header: 'Forwarded' } })).toEqual(

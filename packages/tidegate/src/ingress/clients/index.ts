@@ -1,5 +1,5 @@
 /**
- * Who the client of a request is, and how it has reached the router. By itself, a data plane knows the other end of the
+ * The client of a request, and how it has reached the router. By itself, a data plane knows the other end of the
  * connection only, which may be a load balancer. What a load balancer reports about clients counts only if the class trusts
  * its address.
  *

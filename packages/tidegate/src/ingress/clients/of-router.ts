@@ -6,7 +6,7 @@ const HTTP = 80;
 const HTTPS = 443;
 
 /**
- * The settings in the spec of a router. A network that cannot be read is left out: it trusts nobody. Without a network, no header
+ * The settings in the spec of a router. A network that cannot be read is left out. Without a network, no header
  * counts.
  */
 export function clientsOf({ spec }: Pick<L7Router, 'spec'>): ClientSettings {

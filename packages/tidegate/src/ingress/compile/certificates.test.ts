@@ -41,13 +41,15 @@ describe('readTlsSecret with a valid Secret', () => {
     expect(read.secret).toBe('shop/cert');
     expect(read.fingerprint).toBe(readTlsSecret(secret('other', forWildcard)).fingerprint);
   });
-
-  test.each([['kubernetes.io/tls'], ['Opaque'], [undefined]])('accepts the type %s', (type) => {
-    expect([...readTlsSecret({ ...secret('cert', forA), type }).names]).toEqual(['a.example.com']);
-  });
 });
 
 describe('readTlsSecret with an invalid Secret', () => {
+  test.each([['Opaque'], [undefined]])('refuses the type %s, as the manager does', (type) => {
+    expect(() => readTlsSecret({ ...secret('cert', forA), type })).toThrow(
+      'type is Opaque, not kubernetes.io/tls; a type cannot be changed',
+    );
+  });
+
   const rsa = (modulusLength: number): string =>
     generateKeyPairSync('rsa', { modulusLength })
       .privateKey.export({ type: 'pkcs1', format: 'pem' })

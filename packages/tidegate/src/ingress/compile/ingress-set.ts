@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Ingress, type IngressClass, keyOf } from '@tidegate/kube';
-import { isBuiltIn } from '../provisioners/index.ts';
+import { isBuiltIn } from '../own-controllers.ts';
 import { classNameOf } from './class-name.ts';
 import type { IngressFacts } from './facts.ts';
 import { readIngress } from './ingress-facts.ts';

@@ -25,7 +25,8 @@ export class InvalidSecretError extends Error {
   override readonly name = 'InvalidSecretError';
 }
 
-const TYPES: readonly (string | undefined)[] = ['kubernetes.io/tls', 'Opaque', undefined];
+/** The manager may read only Secrets of this type, so routers use no others: both give the same answer. */
+const TYPE = 'kubernetes.io/tls';
 const MAX_CHAIN_LENGTH = 16;
 /** Public authorities issue certificates with 100 names. Each name is looked up for each Ingress with the Secret. */
 const MAX_NAMES = 1_000;
@@ -45,8 +46,10 @@ const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE---
  * no other text of the Secret reaches a data plane.
  */
 export function readTlsSecret(secret: Secret): TlsSecret {
-  if (!TYPES.includes(secret.type))
-    throw new InvalidSecretError(`type is ${secret.type}, not kubernetes.io/tls`);
+  if (secret.type !== TYPE)
+    throw new InvalidSecretError(
+      `type is ${secret.type ?? 'Opaque'}, not ${TYPE}; a type cannot be changed: delete the Secret and create it with kubectl create secret tls`,
+    );
   const chain = readChain(field(secret, 'tls.crt'));
   const [leaf] = chain;
   if (leaf === undefined) throw new InvalidSecretError('tls.crt contains no PEM certificate');

@@ -53,10 +53,7 @@ export const CONFIG_KEYS: ReadonlyMap<string, ConfigKey> = new Map<string, Confi
       'All connections must begin with a header of the PROXY protocol, version 1 or 2. Its address counts if the proxy is in proxy-real-ip-cidr.',
     ),
   ],
-  [
-    'proxy-real-ip-cidr',
-    clients('Lists the addresses of trusted proxies. There is no default: nobody is trusted.'),
-  ],
+  ['proxy-real-ip-cidr', clients('Lists the addresses of trusted proxies. There is no default.')],
   ...each(DEFAULTS, {
     verdict: 'honored',
     of: 'ingresses',

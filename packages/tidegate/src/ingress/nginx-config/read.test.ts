@@ -43,7 +43,7 @@ describe('keys of the ConfigMap of ingress-nginx', () => {
     expect(ignored.map(({ key }) => key)).toEqual(['use-gzip']);
   });
 
-  it('trust nobody without a key that uses the proxies', () => {
+  it('trust no proxy without a key that uses the proxies', () => {
     expect(readNginxConfig({ 'proxy-real-ip-cidr': '10.0.0.0/8' }).clients).toEqual({});
     expect(readNginxConfig({ 'forwarded-for-header': 'X-Real-IP' }).clients).toEqual({});
     expect(

@@ -11,7 +11,7 @@ interface Finding {
 }
 
 /** What the keys of ingress-nginx among the parameters of a class mean. */
-export interface NginxConfig {
+interface NginxConfig {
   readonly clients: RouterClients;
   /** Values of annotations, by their names without prefix, for Ingresses that do not have them. */
   readonly ingressDefaults: Readonly<Record<string, string>>;

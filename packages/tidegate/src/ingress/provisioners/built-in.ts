@@ -1,5 +1,6 @@
 import { INGRESS_CONTROLLER_PREFIX, MOST_ROUTER_HOSTS } from '../../api/index.ts';
 import { CONFIG_KEYS, readNginxConfig } from '../nginx-config/index.ts';
+import { CLOUD_NAMES, NGINX_NAMES } from '../own-controllers.ts';
 import { CAPABILITIES, type Capability } from './capabilities.ts';
 import type { ProvisionerProfile } from './contract.ts';
 import type { MoreParameters, ParameterProblem, ParameterRule, ParameterSchema } from './parameters.ts';
@@ -107,9 +108,6 @@ function conflicts(parameters: Readonly<Record<string, string>>): ParameterProbl
 
 const ALL_CAPABILITIES: ReadonlySet<Capability> = new Set(Object.keys(CAPABILITIES) as Capability[]);
 
-/** Names of the first proposal of IngressClasses for load balancers of clouds. */
-const CLOUD_NAMES = ['kubernetes.io/gce', 'kubernetes.io/aws'];
-
 /** Routers in the cluster, which Tidegate runs as Deployments. */
 const workload = (driver: string, aliases: readonly string[] = []): ProvisionerProfile => ({
   controller: `${INGRESS_CONTROLLER_PREFIX}${driver}`,
@@ -127,13 +125,4 @@ const workload = (driver: string, aliases: readonly string[] = []): ProvisionerP
 });
 
 /** The provisioners that every manager has. */
-export const BUILT_IN: readonly ProvisionerProfile[] = [
-  workload('nginx', ['kubernetes.io/nginx', ...CLOUD_NAMES]),
-  workload('embedded'),
-];
-
-const CONTROLLERS = new Set(BUILT_IN.flatMap(({ controller, aliases }) => [controller, ...aliases]));
-
-/** Whether an agent of Tidegate can serve classes of this controller. */
-export const isBuiltIn = (controller: string): boolean =>
-  CONTROLLERS.has(controller) || controller.startsWith(INGRESS_CONTROLLER_PREFIX);
+export const BUILT_IN: readonly ProvisionerProfile[] = [workload('nginx', NGINX_NAMES), workload('embedded')];

@@ -21,7 +21,7 @@
  *      `status.failedHosts` and the condition Ready, and then the addresses appear in the status of Ingresses.
  *   5. The L7Router is deleted: the manager calls `remove` until it resolves, and removes the finalizer.
  */
-export { BUILT_IN, COMMON_PARAMETERS, isBuiltIn } from './built-in.ts';
+export { BUILT_IN, COMMON_PARAMETERS } from './built-in.ts';
 export type { Capability } from './capabilities.ts';
 export { checkParameters, durationMs, type Parameters, sizeProblem } from './check-parameters.ts';
 export type {

@@ -1,5 +1,6 @@
 import { type Ingress, type IngressClass, keyOf, type Secret, type Service } from '@tidegate/kube';
 import type { HostClaim, L7Router } from '../../api/index.ts';
+import { clientSettingsOf, clientsOf, withPort } from '../../ingress/clients/index.ts';
 import { Compiler, classNameOf, type IngressProblem } from '../../ingress/compile/index.ts';
 import {
   applyDelta,
@@ -16,6 +17,7 @@ import {
   type Step,
   wildcardOf,
 } from '../../ingress/match/index.ts';
+import { defaultAnnotations } from '../../ingress/nginx-config/index.ts';
 import { describeForwarding, describeHandshake, describePolicy } from '../../ingress/policy/index.ts';
 import { poolOfRouters } from './pool-of-routers.ts';
 import { PoolSlices, type ScopeObjects } from './pool-slices.ts';
@@ -120,6 +122,7 @@ function decisionOf(
     client: client ?? '',
     secure: question.secure,
     name,
+    secureAuthority: withPort(name, clientSettingsOf(table)?.ports?.https ?? 443),
     authority: host,
     target: question.path,
     path,
@@ -135,13 +138,19 @@ function decisionOf(
 }
 
 function compile(
-  { ingresses, classes, services, secrets, claims }: TraceObjects,
+  { ingresses, classes, services, secrets, claims, routers }: TraceObjects,
   slices: PoolSlices,
   className: string,
   now: number,
 ): { table: RouteTable; problems: (IngressProblem & { ingress: string })[] } {
   const claimsRequired = claims !== undefined;
   const compiler = new Compiler({ classNames: [className], claimsRequired, now: () => now });
+  // All routers of a class have the same defaults.
+  const router = routers.find(({ spec }) =>
+    [spec.ingressClassName, ...(spec.sharedWith ?? [])].includes(className),
+  );
+  compiler.setDefaults(defaultAnnotations(router?.spec.ingressDefaults));
+  compiler.setClients(router && clientsOf(router));
   for (const each of claims ?? []) compiler.put('HostClaim', each);
   for (const each of classes) compiler.put('IngressClass', each);
   for (const each of ingresses) compiler.put('Ingress', each);

@@ -5,6 +5,7 @@ local cookies = require "tidegate.cookies"
 local cors = require "tidegate.cors"
 local settings = require "tidegate.settings"
 
+local var = ngx.var
 local NONE = {}
 
 -- Headers that policies of the route add.
@@ -23,9 +24,15 @@ end
 
 return function(status, location, more)
   local text = (settings.answer_texts[status] or "") .. "\n"
+  local header = ngx.header
+  if var.http_expect then
+    -- The client may wait before it sends the body, or not. It is not asked for the body, and the connection ends: where the next
+    -- request begins is in doubt.
+    ngx.req.clear_header("Expect")
+    header["Connection"] = "close"
+  end
   -- The rest of the request body must not be read as the next request.
   ngx.req.discard_body()
-  local header = ngx.header
   ngx.status = status
   if status == 204 then
     add(header)

@@ -21,14 +21,16 @@ local function may_be_endless()
 end
 
 -- nginx counts bytes only against limits in its configuration. A body of unknown length is read completely in the location
--- with the next larger limit, which protects the disk, and is compared with the exact limit afterwards.
+-- with the next larger limit, which protects the disk, and is compared with the exact limit afterwards. Above the largest one, that
+-- one applies.
 local function measure(limit, protocol)
-  for i, size in ipairs(settings.body_sizes) do
-    if limit <= size then
-      var.tidegate_protocol = protocol
-      return ngx.exec("@measured" .. i)
-    end
+  local sizes = settings.body_sizes
+  local number = #sizes
+  for i = #sizes, 1, -1 do
+    number = limit <= sizes[i] and i or number
   end
+  var.tidegate_protocol = protocol
+  return ngx.exec("@measured" .. number)
 end
 
 -- Rejects a body that is too large, or continues the request in the location for its protocol or size. `changed`: the
