@@ -21,7 +21,10 @@ const withNames = (keys, wanted) =>
       .map(([name, { text, same = [] }]) => [
         code(name),
         cell(text),
-        same.filter((value) => value !== '').map(code).join(', '),
+        same
+          .filter((value) => value !== '')
+          .map(code)
+          .join(', '),
       ])
       .sort(([a], [b]) => (a < b ? -1 : 1)),
   );

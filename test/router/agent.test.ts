@@ -20,6 +20,7 @@ import {
 } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { HOST_CLAIMS, L7_ROUTERS } from '../../packages/tidegate/src/api/index.ts';
+import { clientSettingsOf } from '../../packages/tidegate/src/ingress/clients/index.ts';
 import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
 import {
   hostClaim,
@@ -164,6 +165,36 @@ describe('the routes of a router', () => {
     });
     await expect.poll(() => router.driver.hosts()).toEqual([host('a'), host('b')]);
     await expect.poll(agents).toMatchObject([{ name: 'agent-1', appliedGeneration: 2 }]);
+    await cluster.client.delete(L7_ROUTERS, { name: routerName });
+  });
+
+  it('have what its L7Router says about clients, and the defaults of the class', async () => {
+    const routerName = `gold-${count}`;
+    const clients = { httpsPort: 8443, trustedProxies: ['10.0.0.0/8'], header: 'X-Forwarded-For' };
+    await cluster.client.create(L7_ROUTERS, {
+      apiVersion: 'networking.tidegate.io/v1alpha1',
+      kind: 'L7Router',
+      metadata: { name: routerName },
+      spec: {
+        ...{ ingressClassName: 'gold', driver: 'embedded', hosts: [host('a')], clients },
+        ingressDefaults: { 'proxy-body-size': '8k' },
+      },
+    } as KubeObject);
+    await create(INGRESSES, web({ [`${host('a')}/`]: 'web:http' }));
+    await cluster.client.create(HOST_CLAIMS, hostClaim(host('a'), namespace));
+    const { driver } = run({ router: routerName });
+    const limit = () => driver.table.hosts.get(host('a'))?.routes[0]?.action.limits.maxBodyBytes;
+    await expect.poll(limit).toBe(8192);
+    expect(clientSettingsOf(driver.table)).toEqual({
+      ports: { http: 80, https: 8443 },
+      trusted: [{ octets: [10, 0, 0, 0], bits: 8 }],
+      header: 'x-forwarded-for',
+    });
+    await cluster.client.patch(L7_ROUTERS, { name: routerName }, 'merge', {
+      spec: { clients: null, ingressDefaults: { 'proxy-body-size': '9k' } },
+    });
+    await expect.poll(limit).toBe(9216);
+    expect(clientSettingsOf(driver.table)).toEqual({ ports: { http: 80, https: 443 } });
     await cluster.client.delete(L7_ROUTERS, { name: routerName });
   });
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { DurableMap } from '@tidegate/disk';
 import { type Clock, type Logger, Serial } from '@tidegate/kube';
+import { CLIENTS_ENTRY } from '../ingress/clients/index.ts';
 import type { Certificate, Credentials, Delta, HostRoutes, Upstream } from '../ingress/model.ts';
 
 interface SnapshotOptions {
@@ -29,9 +30,9 @@ const MARKER_KEY = 'owner';
  * and starts empty; the router then serves 503 until it has synced with the API server. Format 1 had no number and kept
  * upstreams below `pool/`.
  */
-const FORMAT = 4;
-/** Format 2 had no policies, and format 3 only some. A router that does not know them must not serve a table of a later format. */
-const READABLE = [2, 3, FORMAT];
+const FORMAT = 5;
+/** Format 2 had no policies, format 3 only some, and format 4 nothing about clients. A router that does not know them must not serve a table of a later format. */
+const READABLE = [2, 3, 4, FORMAT];
 
 /**
  * The route table on disk. A router that starts while the API server is unreachable serves this table. Each host, upstream,
@@ -77,7 +78,7 @@ export class Snapshot {
     this.#map.put(MARKER_KEY, encode({ format: FORMAT, owner }));
     if (!isReadable) return undefined;
     const hosts = await this.#read<HostRoutes>('host/');
-    if (hosts.length === 0) return undefined;
+    if (hosts.every(({ host }) => host === CLIENTS_ENTRY)) return undefined;
     return {
       from: 0,
       to: 1,
