@@ -1,7 +1,7 @@
 /**
  * The API: the kinds that users write. Each kind has one file with its TypeScript type, structural schema (with
  * descriptions and CEL rules), printer columns and resource. L7Router has two: the schema and the columns are in
- * l7-router-definition.ts. names.ts has every label, annotation, finalizer and user agent. This folder has no behavior and
+ * l7-router-definition.ts. RoutePolicy has its fields in route-policy-sections.ts. names.ts has every label, annotation, finalizer and user agent. This folder has no behavior and
  * imports nothing from the rest of the product.
  *
  * Walk: a NodePool. `kubectl apply` sends it to the API server, which validates it with the schema of node-pool.ts, as
@@ -15,6 +15,7 @@ import { ingressClassPolicyDefinition } from './ingress-class-policy.ts';
 import { l7RouterDefinition } from './l7-router-definition.ts';
 import { nodeGroupDefinition } from './node-group.ts';
 import { nodePoolDefinition } from './node-pool.ts';
+import { clusterRoutePolicyDefinition, routePolicyDefinition } from './route-policy.ts';
 import { routerProvisionerDefinition } from './router-provisioner.ts';
 import type { CustomResourceDefinition } from './schema.ts';
 import { yurtAppDaemonDefinition } from './yurt-app-daemon.ts';
@@ -35,6 +36,8 @@ export { convertNodePool, wholeNodePool } from './node-pool-conversion.ts';
 export type * from './object.ts';
 export type * from './overriders.ts';
 export type * from './rollout.ts';
+export * from './route-policy.ts';
+export * from './route-policy-sections.ts';
 export * from './router-provisioner.ts';
 export type { CustomResourceDefinition, Schema, ValidationRule } from './schema.ts';
 export * from './yurt-app-daemon.ts';
@@ -51,6 +54,8 @@ export const customResourceDefinitions = (): CustomResourceDefinition[] => [
   edgeApplicationDefinition(),
   ingressClassParametersDefinition(),
   ingressClassPolicyDefinition(),
+  routePolicyDefinition(),
+  clusterRoutePolicyDefinition(),
   hostClaimDefinition(),
   l7RouterDefinition(),
   routerProvisionerDefinition(),

@@ -219,6 +219,9 @@ const agent = object(
       ),
       { maxItems: MOST_ROUTER_PROBLEMS, 'x-kubernetes-list-type': 'atomic' },
     ),
+    policies: text('Digest of the RoutePolicies and ClusterRoutePolicies that this router has applied.', {
+      maxLength: 64,
+    }),
   },
   { required: ['name', 'appliedGeneration'] },
 );

@@ -94,6 +94,8 @@ export type RouterAgent = {
   time?: string;
   /** What only the router can know: problems of users and passwords, and what its data plane has no room for. */
   problems?: RouterProblem[];
+  /** Identifies the RoutePolicies and ClusterRoutePolicies that the router has applied, with their generations. */
+  policies?: string;
 };
 
 /** Hosts and Ingresses that another router serves since a time. They are served here too until the drain time is over. */

@@ -12,7 +12,7 @@ import {
   type Secret,
   silentLogger,
 } from '@tidegate/kube';
-import { HOST_CLAIMS, L7_ROUTERS } from '../api/index.ts';
+import { CLUSTER_ROUTE_POLICIES, HOST_CLAIMS, L7_ROUTERS, ROUTE_POLICIES } from '../api/index.ts';
 import { stepText } from '../dataplane/octavia/index.ts';
 import { oneSnapshot, type SnapshotObjects } from '../ingress/index.ts';
 import { type ClusterFlags, withClient } from './cluster-client.ts';
@@ -55,6 +55,8 @@ async function readObjects(client: KubeClient): Promise<SnapshotObjects> {
     slices: (await client.list(ENDPOINT_SLICES)).items,
     claims: (await client.list(HOST_CLAIMS)).items,
     nodes: (await client.list(NODES)).items,
+    routePolicies: (await client.list(ROUTE_POLICIES)).items,
+    clusterRoutePolicies: (await client.list(CLUSTER_ROUTE_POLICIES)).items,
     secrets: await readSecrets(client, ingresses),
   };
 }

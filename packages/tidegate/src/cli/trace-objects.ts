@@ -18,6 +18,8 @@ import {
   splitKey,
 } from '@tidegate/kube';
 import {
+  type AttachedPolicy,
+  CLUSTER_ROUTE_POLICIES,
   HOST_CLAIMS,
   type HostClaim,
   L7_ROUTERS,
@@ -26,7 +28,9 @@ import {
   NODE_POOLS,
   type NodeGroup,
   type NodePool,
+  ROUTE_POLICIES,
 } from '../api/index.ts';
+import { secretsOfPolicy } from '../ingress/attached-policies/index.ts';
 import { secretsOfAnnotations } from '../ingress/compile/index.ts';
 import { servedEndpointSlices } from '../ingress/endpoint-slices.ts';
 import { type MatchRequest, requestHost, wildcardOf } from '../ingress/match/index.ts';
@@ -52,6 +56,8 @@ export async function readTraceFiles(paths: readonly string[]): Promise<TraceObj
     secrets: inNamespace<Secret>('Secret'),
     routers: all<L7Router>('L7Router'),
     claims: noneIfEmpty(all<HostClaim>('HostClaim')),
+    routePolicies: inNamespace<AttachedPolicy>('RoutePolicy'),
+    clusterRoutePolicies: all<AttachedPolicy>('ClusterRoutePolicy'),
     nodes: all<Node>('Node'),
     nodePools: all<NodePool>('NodePool'),
     nodeGroups: all<NodeGroup>('NodeGroup'),
@@ -78,12 +84,16 @@ export async function readTraceCluster(
     const listKnown = <T extends KubeObject>(resource: Resource<T>): Promise<T[]> =>
       list(resource).catch(emptyIfUnavailable);
     const ingresses = await list(INGRESSES);
+    const routePolicies = await listKnown(ROUTE_POLICIES);
+    const clusterRoutePolicies = await listKnown(CLUSTER_ROUTE_POLICIES);
     return {
       ingresses,
       classes: await list(INGRESS_CLASSES),
       services: await list(SERVICES),
       slices: await list(await servedEndpointSlices(client)),
-      secrets: await readSecrets(client, ingresses, request),
+      secrets: await readSecrets(client, ingresses, [...routePolicies, ...clusterRoutePolicies], request),
+      routePolicies,
+      clusterRoutePolicies,
       routers: await listKnown(L7_ROUTERS),
       claims: noneIfEmpty(await listKnown(HOST_CLAIMS)),
       nodes: await listKnown(NODES),
@@ -105,6 +115,7 @@ function emptyIfUnavailable(error: unknown): [] {
 async function readSecrets(
   client: KubeClient,
   ingresses: Ingress[],
+  policies: readonly AttachedPolicy[],
   request: MatchRequest,
 ): Promise<Secret[]> {
   const host = requestHost(request.host) ?? '';
@@ -122,6 +133,7 @@ async function readSecrets(
     );
     if (isNamed) references.push(...secretsOfAnnotations(ingress).map(splitKey));
   }
+  references.push(...policies.flatMap((policy) => secretsOfPolicy(policy).map(splitKey)));
   const distinct = new Map(
     references.filter(({ name }) => name !== '').map((each) => [JSON.stringify(each), each]),
   );

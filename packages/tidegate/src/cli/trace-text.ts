@@ -1,3 +1,4 @@
+import type { PolicyOrigin } from '../ingress/attached-policies/index.ts';
 import type { Decision, MatchRequest, Step } from '../ingress/match/index.ts';
 import type { HostName, RouteAction, Source, Upstream } from '../ingress/model.ts';
 import { credentialsReference, describeBackendTls, describeCanary } from '../ingress/policy/index.ts';
@@ -14,6 +15,7 @@ export function traceText(trace: Trace, request: MatchRequest, pool: string | un
     ...(request.secure ? [certificateLine(trace)] : []),
     ...trace.steps.map(stepLine),
     ...trace.policies.map((each) => `Policy: ${each}`),
+    ...trace.origins.map(originLine),
     ...trace.upstreams.flatMap(upstreamLines),
     ...nodePortLines(trace),
     ...trace.ignored.map(({ ingress, why }) => `Ingress ${ingress} has this host too, but ${why}`),
@@ -29,6 +31,9 @@ export function traceText(trace: Trace, request: MatchRequest, pool: string | un
     ...(problems.length > 0 ? ['Problems of Ingresses for this host:', ...problems] : []),
   ].join('\n');
 }
+
+export const originLine = ({ policy, target, sections }: PolicyOrigin): string =>
+  `Policies from ${policy} (${target}): ${sections.join(', ')}`;
 
 const classLine = ({ className, controller }: Trace): string =>
   controller === undefined

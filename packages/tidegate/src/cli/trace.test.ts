@@ -30,6 +30,8 @@ const router: L7Router = {
 const [one] = slice('web', { '10.0.0.1': {} }).endpoints ?? [];
 
 const objects: TraceObjects = {
+  routePolicies: [],
+  clusterRoutePolicies: [],
   claims: undefined,
   ingresses: [
     ingress({

@@ -2,7 +2,7 @@
  * Ingresses: from the objects that users write to the routes that routers serve, and to the routers themselves. This
  * folder contains the route model (`model.ts`), the compiler from objects to routes (`compile/`) and the matching rules
  * (`match/`) with policies of routes (`policy/`) and regular expressions (`regex/`), what annotations of ingress-nginx mean
- * (`nginx-annotations/`), and the rules of ownership of hosts (`ownership/`). It also contains the controllers of the manager: the
+ * (`nginx-annotations/`), policies as objects of their own (`attached-policies/`), and the rules of ownership of hosts (`ownership/`). It also contains the controllers of the manager: the
  * record of owners (`claims/`), which classes belong to Tidegate (`classes/`), which host
  * is on which router (`host-placement/`), the contract of provisioners (`provisioners/`), the calls of provisioners
  * (`programming/`), the provisioner of routers in the cluster (`provision/`) and the status of routers and Ingresses
@@ -46,7 +46,12 @@ import {
   workloadProvisioners,
 } from './provision/index.ts';
 import { ProvisionerRegistry } from './provisioners/index.ts';
-import { ingressStatusController, nodeAnnotationController, routerStatusController } from './status/index.ts';
+import {
+  ingressStatusController,
+  nodeAnnotationController,
+  policyStatusController,
+  routerStatusController,
+} from './status/index.ts';
 import { TlsSecrets } from './tls-secrets.ts';
 
 export { oneSnapshot, type SnapshotObjects } from './programming/index.ts';
@@ -156,6 +161,7 @@ function makeControllers(context: IngressContext, parts: ReturnType<typeof parts
     secretVersionsController(context),
     routerStatus,
     ingressStatus,
+    policyStatusController(context),
     nodeAnnotationController(context, classes, provisioned, pods),
   ];
   return { controllers, provision };

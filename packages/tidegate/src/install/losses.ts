@@ -18,6 +18,8 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
     'ingressclassparameters',
     'ingressclasspolicies',
     'routerprovisioners',
+    'routepolicies',
+    'clusterroutepolicies',
   ],
 };
 

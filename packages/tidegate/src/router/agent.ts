@@ -6,10 +6,11 @@ import {
   keyOf,
   orAborted,
   type Random,
+  type Resource,
   type Secret,
   sleep,
 } from '@tidegate/kube';
-import { HOST_CLAIMS } from '../api/index.ts';
+import { HOST_CLAIMS, ROUTE_POLICIES } from '../api/index.ts';
 import type { Listening } from '../dataplane/driver.ts';
 import { Compiler } from '../ingress/compile/index.ts';
 import { endpointSlices } from '../ingress/endpoint-slices.ts';
@@ -101,8 +102,11 @@ export class Agent {
       // The generation of the L7Router whose hosts are about to be compiled. It is reported once they are served.
       checkpoint: () => {
         const generation = this.#ownRouter?.generation;
-        return () =>
-          this.#ownRouter?.served(generation, problems.list(driver.unserved?.() ?? []), this.#stop.signal);
+        const policies = compiler.policyDigest;
+        return () => {
+          const known = { problems: problems.list(driver.unserved?.() ?? []), policies };
+          this.#ownRouter?.served(generation, known, this.#stop.signal);
+        };
       },
       onServed: (delta) => {
         this.#isServing = true;
@@ -178,8 +182,11 @@ export class Agent {
   async #synced(signal: AbortSignal): Promise<void> {
     const { client, clock, random, log } = this.#options;
     const slices = await endpointSlices({ client, clock, random, log }, signal);
-    // A cluster without a manager may not have the kind.
-    const claims = this.#ownRouter !== undefined || (await client.discovery.serves(HOST_CLAIMS));
+    // A cluster without a manager may not have the kinds.
+    const has = async (kind: Resource): Promise<boolean> =>
+      this.#ownRouter !== undefined || client.discovery.serves(kind);
+    const claims = await has(HOST_CLAIMS);
+    const policies = await has(ROUTE_POLICIES);
     await Promise.all([
       feed({
         informers: this.#informers,
@@ -187,6 +194,7 @@ export class Agent {
         slices,
         nodes: this.#nodes,
         claims,
+        policies,
         touch: (what) => this.#programmer.touch(what),
         signal: this.#stop.signal,
       }),

@@ -7,7 +7,7 @@ import {
   type Resource,
   SERVICES,
 } from '@tidegate/kube';
-import { HOST_CLAIMS } from '../api/index.ts';
+import { CLUSTER_ROUTE_POLICIES, HOST_CLAIMS, ROUTE_POLICIES } from '../api/index.ts';
 import type { Compiler, Inputs } from '../ingress/compile/index.ts';
 import { type PoolNodes, withoutOtherNodes } from '../ingress/pool-nodes.ts';
 import { nodesOfSlice } from '../scope/index.ts';
@@ -22,6 +22,8 @@ interface FeedOptions {
   nodes: PoolNodes | undefined;
   /** Whether the cluster has HostClaims. */
   claims: boolean;
+  /** Whether the cluster has RoutePolicies and ClusterRoutePolicies. */
+  policies: boolean;
   touch(what: 'endpoints' | 'routes'): void;
   signal: AbortSignal;
 }
@@ -36,6 +38,7 @@ export async function feed({
   slices: resource,
   nodes,
   claims,
+  policies,
   touch,
   signal,
 }: FeedOptions): Promise<void> {
@@ -73,6 +76,12 @@ export async function feed({
     follow('IngressClass', INGRESS_CLASSES, 'routes'),
     follow('Service', SERVICES, 'routes'),
     ...(claims ? [follow('HostClaim', HOST_CLAIMS, 'routes')] : []),
+    ...(policies
+      ? [
+          follow('RoutePolicy', ROUTE_POLICIES, 'routes'),
+          follow('ClusterRoutePolicy', CLUSTER_ROUTE_POLICIES, 'routes'),
+        ]
+      : []),
   ];
   await Promise.all([slices, ...others].map(({ informer }) => informer.synced));
 }

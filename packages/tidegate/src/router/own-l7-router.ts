@@ -70,6 +70,9 @@ export class OwnL7Router {
   /** Problems that only this agent can know, and those of them in the status. */
   #problems: readonly RouterProblem[] = [];
   #reportedProblems: readonly RouterProblem[] = [];
+  /** Which policies are applied, and which of them are in the status; see `PolicyIndex.digest`. */
+  #policies = '';
+  #reportedPolicies = '';
   #reporting = false;
   #isReportingProblems = false;
   /** Failed writes in a row. */
@@ -124,10 +127,15 @@ export class OwnL7Router {
    * Every worker serves the routes that were compiled for this generation: reports it. Placement adds a host because it has an
    * Ingress, so a host without routes means that this agent has not received the Ingress or its claim yet. The generation
    * counts as served only when it has, but a host that never gets routes does not hold it up for long. `problems` are reported
-   * with it, or later if they change.
+   * with it, or later if they change, and so are the policies that the routes were compiled with.
    */
-  served(generation: number | undefined, problems: readonly RouterProblem[], signal: AbortSignal): void {
+  served(
+    generation: number | undefined,
+    { problems, policies }: { problems: readonly RouterProblem[]; policies: string },
+    signal: AbortSignal,
+  ): void {
     this.#problems = problems;
+    this.#policies = policies;
     if (generation !== undefined && generation !== this.#served) this.#generationServed(generation, signal);
     if (this.#served !== undefined && !this.#areProblemsReported) void this.#reportProblems(signal);
   }
@@ -145,7 +153,9 @@ export class OwnL7Router {
   }
 
   get #areProblemsReported(): boolean {
-    return isDeepStrictEqual(this.#reportedProblems, this.#problems);
+    return (
+      this.#reportedPolicies === this.#policies && isDeepStrictEqual(this.#reportedProblems, this.#problems)
+    );
   }
 
   #wait(signal: AbortSignal): void {
@@ -232,9 +242,11 @@ export class OwnL7Router {
   /** Server-side apply with the name of the pod as field manager: each agent owns only its entry of the list. */
   async #write(generation: number, problems: readonly RouterProblem[], signal: AbortSignal): Promise<void> {
     const { router, agentName } = this.#options;
+    const policies = this.#policies;
     const entry = {
       ...{ name: agentName, appliedGeneration: generation, time: this.#servedAt },
       ...(problems.length > 0 && { problems }),
+      ...(policies !== '' && { policies }),
     };
     await this.#applier.applyStatus(
       {
@@ -247,5 +259,6 @@ export class OwnL7Router {
     );
     this.#reported = generation;
     this.#reportedProblems = problems;
+    this.#reportedPolicies = policies;
   }
 }

@@ -31,6 +31,7 @@ import { l7RouterRule } from './l7-router.ts';
 import { nodeGroupRule } from './node-group.ts';
 import { type NodeIdentitySources, nodeIdentityRules } from './node-identity.ts';
 import { nodePoolRule } from './node-pool.ts';
+import { routePolicyRules } from './route-policy.ts';
 import { withSchemaRules } from './schema-rules.ts';
 import { unreachablePodDeletionRule, unreachablePodRule } from './unreachable-pod.ts';
 import { type YurtAppSources, yurtAppRules } from './yurt-app.ts';
@@ -72,6 +73,7 @@ export const admissionRules = (sources: RuleSources): AdmissionRule[] => {
     ingressClassRule(ingresses),
     l7RouterRule(ingresses.classes),
     hostClaimRule(),
+    ...routePolicyRules(),
     defaultIngressClassRule(ingresses.classes),
     ingressRule(ingresses, now),
     ingressStatusRule(ingresses, now),

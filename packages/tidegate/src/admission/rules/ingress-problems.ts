@@ -1,7 +1,12 @@
 /** Finds the problems that an Ingress would have if it were created now. Pure. */
 
 import { type Ingress, keyOf, type Secret, type Service } from '@tidegate/kube';
-import { ALL_HOSTS, type HostClaimSpec, type IngressClassPolicy } from '../../api/index.ts';
+import {
+  ALL_HOSTS,
+  type AttachedPolicy,
+  type HostClaimSpec,
+  type IngressClassPolicy,
+} from '../../api/index.ts';
 import { Compiler, type IngressProblem, ingressProblem, type Outcome } from '../../ingress/compile/index.ts';
 import type { Delta } from '../../ingress/model.ts';
 import { type ClaimIndex, newHostClaim, refusalOf, type Wish } from '../../ingress/ownership/index.ts';
@@ -16,6 +21,9 @@ export interface ExistingObjects {
   /** The recorded claims. */
   readonly claims: ClaimIndex;
   policyOf(className: string): IngressClassPolicy['spec'] | undefined;
+  /** The RoutePolicies of the namespace. */
+  routePoliciesOf(namespace: string): readonly AttachedPolicy[];
+  clusterRoutePolicies(): readonly AttachedPolicy[];
   /** The class, and the classes that share its address and therefore its hosts. */
   classesWith(className: string): readonly string[];
   service(key: string): Service | undefined;
@@ -51,6 +59,9 @@ export async function problemsIfCreated(
     explain: (host, namespace) => refusal(wishFor(host, namespace)),
     now: () => now,
   });
+  const { namespace = '' } = candidate.metadata;
+  for (const policy of existing.clusterRoutePolicies()) compiler.put('ClusterRoutePolicy', policy);
+  for (const policy of existing.routePoliciesOf(namespace)) compiler.put('RoutePolicy', policy);
   // The candidate is read once: with many regular expressions, that is most of the work.
   compiler.put('Ingress', candidate);
   const { claims, tls } = compiler.factsOf(key) ?? { claims: new Map<string, never>(), tls: [] };

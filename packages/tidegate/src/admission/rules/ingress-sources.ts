@@ -9,9 +9,11 @@ import {
   SERVICES,
 } from '@tidegate/kube';
 import {
+  CLUSTER_ROUTE_POLICIES,
   HOST_CLAIMS,
   INGRESS_CLASS_PARAMETERS,
   INGRESS_CLASS_POLICIES,
+  ROUTE_POLICIES,
   ROUTER_PROVISIONERS,
 } from '../../api/index.ts';
 import { ClassTable } from '../../ingress/classes/index.ts';
@@ -22,6 +24,7 @@ import { type ProvisionerProfile, ProvisionerRegistry } from '../../ingress/prov
 import type { IngressSources } from './ingress.ts';
 
 const HOST_INDEX = 'admission/host';
+const NAMESPACE_INDEX = 'admission/namespace';
 const hostsOf = (ingress: Ingress): string[] => {
   const className = classNameOf(ingress);
   if (className === undefined) return [];
@@ -46,6 +49,9 @@ export function ingressSources(context: {
   const parameters = informers.for(INGRESS_CLASS_PARAMETERS);
   const policies = informers.for(INGRESS_CLASS_POLICIES);
   const recorded = informers.for(HOST_CLAIMS);
+  const routePolicies = informers.for(ROUTE_POLICIES);
+  const clusterRoutePolicies = informers.for(CLUSTER_ROUTE_POLICIES);
+  routePolicies.addIndex(NAMESPACE_INDEX, ({ metadata }) => [`${metadata.namespace}`]);
   const claims = new ClaimIndex();
   recorded.addHandler({
     onAdd: (claim) => claims.put(ownershipOf(claim)),
@@ -67,13 +73,17 @@ export function ingressSources(context: {
       kind === 'IngressClassParameters' ? parameters.cache.get(`${namespace}/${name}`) : undefined,
     claims,
     policyOf: (className) => policies.cache.get(className)?.spec,
+    routePoliciesOf: (namespace) => routePolicies.cache.byIndex(NAMESPACE_INDEX, namespace),
+    clusterRoutePolicies: () => clusterRoutePolicies.cache.list(),
     classesWith: (className) => families.familyOf(className)?.classNames ?? [className],
     ingressesNaming: (className, host) => ingresses.cache.byIndex(HOST_INDEX, keyOfHost(className, host)),
     service: (key) => services.cache.get(key),
     secret: (key) => secrets.get(key),
     knowsSecretsOf: (namespace) => secrets.knows(namespace),
     synced: Promise.all([
-      ...[classes, ingresses, services, secrets, policies, recorded].map(({ synced }) => synced),
+      ...[classes, ingresses, services, secrets, policies, recorded, routePolicies, clusterRoutePolicies].map(
+        ({ synced }) => synced,
+      ),
       families.follow(),
     ]),
   };

@@ -66,6 +66,8 @@ const ruleOf = ({
         read.filter(({ ofClass, hosts }) => ofClass === className && hosts.has(host)).map(({ each }) => each),
       service: (key) => services.find((each) => keyOf(each) === key),
       secret: (key) => secrets.find((each) => keyOf(each) === key),
+      routePoliciesOf: () => [],
+      clusterRoutePolicies: () => [],
       knowsSecretsOf: () => knowsSecrets,
     },
     () => NOW,

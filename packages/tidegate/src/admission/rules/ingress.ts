@@ -24,6 +24,7 @@ const REJECTED: ReadonlySet<IngressProblem['reason']> = new Set([
   'UnknownAnnotation',
   'InvalidAnnotation',
   'AccessControlNotSupported',
+  'PolicyConflict',
   'InvalidCertificate',
 ] as const);
 

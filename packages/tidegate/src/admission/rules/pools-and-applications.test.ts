@@ -91,6 +91,8 @@ async function evaluate(resource: keyof typeof KINDS, asked: TestRequest): Promi
     secret: none,
     provisioners: new ProvisionerRegistry(),
     parametersOf: () => undefined,
+    routePoliciesOf: () => [],
+    clusterRoutePolicies: () => [],
     knowsSecretsOf: () => true,
   };
   const yurtIngresses = { list: () => [] };

@@ -13,6 +13,8 @@ test('returns defaults without annotations', () => {
     closes: false,
     closesRoutes: false,
     policies: readPolicies(new Map(), { namespace: '', name: '' }),
+    origins: [],
+    secretFields: new Map(),
     problems: [],
   });
 });

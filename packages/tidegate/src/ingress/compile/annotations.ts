@@ -7,6 +7,12 @@ import {
   READ_TIMEOUT_ANNOTATION,
   SSL_REDIRECT_ANNOTATION,
 } from '../../api/index.ts';
+import {
+  attachPolicies,
+  inheritSettings,
+  type PolicyAt,
+  type PolicyOrigin,
+} from '../attached-policies/index.ts';
 import type { Limits, Upstream } from '../model.ts';
 import { NGINX_PREFIX, type NginxAnnotations, readNginxAnnotations } from '../nginx-annotations/index.ts';
 import { type Effect, type IngressPolicies, readPolicies } from '../policy/index.ts';
@@ -31,6 +37,10 @@ export interface IngressOptions {
   readonly closesRoutes: boolean;
   readonly policies: IngressPolicies;
   readonly problems: readonly IngressProblem[];
+  /** The RoutePolicies and ClusterRoutePolicies that apply. */
+  readonly origins: readonly PolicyOrigin[];
+  /** By section of a policy: the policy and field that names a Secret. */
+  readonly secretFields: ReadonlyMap<string, string>;
 }
 
 /** `grpcs` is `grpc` over TLS. */
@@ -100,15 +110,20 @@ const size: Grammar<number> = {
 export const annotationField = (name: string): string => `metadata.annotations[${name}]`;
 
 /**
- * Reads the annotations of Tidegate and of ingress-nginx. Only known values are accepted: nothing that a tenant writes reaches a data plane as
- * text. Invalid and unknown annotations are reported, and ignored unless the grammar says otherwise.
+ * Reads the annotations of Tidegate and of ingress-nginx, the policies that the Ingress inherits, and the annotations that its
+ * class sets for Ingresses without them. Only known values are accepted: nothing that a tenant writes reaches a data plane as text. Invalid and unknown annotations are reported, and
+ * ignored unless the grammar says otherwise.
  */
 export function readAnnotations(
-  annotations: Readonly<Record<string, string>> = {},
+  written: Readonly<Record<string, string>> = {},
   ingress: { readonly namespace: string; readonly name: string } = { namespace: '', name: '' },
+  attached: readonly PolicyAt[] = [],
+  defaults: Readonly<Record<string, string>> = {},
 ): IngressOptions {
+  const settings = attached.length === 0 ? undefined : inheritSettings(attached, written, defaults);
+  const { annotations, fields } = settings ?? { annotations: { ...defaults, ...written }, fields: NO_FIELDS };
   const nginx = readNginxAnnotations(annotations);
-  const reader = new Reader(annotations, nginx.aliases);
+  const reader = new Reader(annotations, nginx.aliases, fields);
   const limits = {
     connectTimeoutMs: reader.read(CONNECT_TIMEOUT_ANNOTATION, durationUpTo(75_000, '75s')),
     readTimeoutMs: reader.read(READ_TIMEOUT_ANNOTATION, durationUpTo(24 * 3_600_000, '24h')),
@@ -116,7 +131,9 @@ export function readAnnotations(
   };
   const read = readPolicies(nginx.policies, ingress);
   // Tidegate's own annotation wins.
-  const policies = annotations[SSL_REDIRECT_ANNOTATION] === undefined ? read : { ...read, secure: undefined };
+  const own = annotations[SSL_REDIRECT_ANNOTATION] === undefined ? read : { ...read, secure: undefined };
+  const inherited = settings && attachPolicies(own, attached, settings, ingress);
+  const policies = inherited?.policies ?? own;
   const protocol = reader.readOr('http', BACKEND_PROTOCOL_ANNOTATION, PROTOCOL);
   const balance = reader.read(BALANCE_ANNOTATION, BALANCE) ?? 'roundRobin';
   const redirect = reader.readOr('false', SSL_REDIRECT_ANNOTATION, REDIRECT);
@@ -129,12 +146,24 @@ export function readAnnotations(
       ...policies.forwarding,
     },
     redirectToHttps: redirect === 'true',
-    closes: nginx.refused.length > 0 || has('closesHosts'),
-    closesRoutes: has('closesRoutes') || redirect === undefined,
+    closes: nginx.refused.length > 0 || has('closesHosts') || inherited?.closes === true,
+    closesRoutes: has('closesRoutes') || redirect === undefined || inherited?.closesRoutes === true,
     policies,
-    problems: [...reader.problems, ...reader.unknown(), ...problemsOf(nginx), ...invalidOf(policies)],
+    problems: [
+      ...reader.problems,
+      ...reader.unknown(),
+      ...problemsOf(nginx),
+      ...invalidOf(policies),
+      ...(inherited?.problems ?? []).map(({ reason, field, message }) =>
+        ingressProblem(reason, field, message),
+      ),
+    ],
+    origins: inherited?.origins ?? [],
+    secretFields: inherited?.secretFields ?? NO_FIELDS,
   };
 }
+
+const NO_FIELDS: ReadonlyMap<string, string> = new Map();
 
 const problemsOf = ({ refused, ignored }: NginxAnnotations): IngressProblem[] => [
   ...refused.map(({ annotation, message }) =>
@@ -161,11 +190,18 @@ class Reader {
   readonly problems: IngressProblem[] = [];
   readonly #annotations: Readonly<Record<string, string>>;
   readonly #aliases: NginxAnnotations['aliases'];
+  /** By annotation without prefix: the policy and field that it comes from. */
+  readonly #fields: ReadonlyMap<string, string>;
   readonly #known: string[] = [];
 
-  constructor(annotations: Readonly<Record<string, string>>, aliases: NginxAnnotations['aliases']) {
+  constructor(
+    annotations: Readonly<Record<string, string>>,
+    aliases: NginxAnnotations['aliases'],
+    fields: ReadonlyMap<string, string>,
+  ) {
     this.#annotations = annotations;
     this.#aliases = aliases;
+    this.#fields = fields;
   }
 
   /** Undefined if the annotation is absent or invalid. */
@@ -183,7 +219,12 @@ class Reader {
     if (value === undefined) {
       const { expected, otherwise = '' } = grammar;
       const message = `Invalid value ${JSON.stringify(written.slice(0, 100))}: write ${expected}. ${otherwise}`;
-      this.problems.push(ingressProblem('InvalidAnnotation', annotationField(used), message.trim()));
+      const inherited = this.#fields.get(used.slice(used.indexOf('/') + 1));
+      this.problems.push(
+        inherited === undefined
+          ? ingressProblem('InvalidAnnotation', annotationField(used), message.trim())
+          : ingressProblem('InvalidPolicy', inherited, message.trim()),
+      );
     }
     return value;
   }

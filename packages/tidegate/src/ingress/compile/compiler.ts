@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EndpointSlice, Ingress, IngressClass, Secret, Service } from '@tidegate/kube';
-import type { HostClaim } from '../../api/index.ts';
+import type { AttachedPolicy, HostClaim } from '../../api/index.ts';
+import type { AttachedKind } from '../attached-policies/index.ts';
 import { CLIENTS_ENTRY, type ClientSettings, clientsEntry } from '../clients/index.ts';
 import { wildcardOf } from '../match/index.ts';
 import type { Changes, Delta, HostName, HostRoutes } from '../model.ts';
@@ -25,6 +26,8 @@ export interface Inputs {
   Service: Service;
   EndpointSlice: EndpointSlice;
   Secret: Secret;
+  RoutePolicy: AttachedPolicy;
+  ClusterRoutePolicy: AttachedPolicy;
 }
 
 export interface CompilerOptions {
@@ -156,6 +159,8 @@ export class Compiler {
           this.#credentials.removeSecret(key);
         },
       },
+      RoutePolicy: this.#policies('RoutePolicy'),
+      ClusterRoutePolicy: this.#policies('ClusterRoutePolicy'),
     };
   }
 
@@ -167,6 +172,11 @@ export class Compiler {
   /** `key` is `namespace/name`, or the name of an IngressClass or HostClaim. */
   remove(kind: keyof Inputs, key: string): void {
     this.#inputs[kind].remove(key);
+  }
+
+  /** Identifies the policies that were put, with their generations. Empty: none. */
+  get policyDigest(): string {
+    return this.#ingresses.policyDigest;
   }
 
   /** What an Ingress asks for. Undefined if it does not belong to the classes. */
@@ -232,6 +242,7 @@ export class Compiler {
    * Computes everything that has changed since the last flush. Increases the generation if the routes have changed.
    */
   flush(): Flushed {
+    this.#ingresses.refresh();
     const hosts = this.#withClients(this.#flushHosts());
     const upstreams = this.#upstreams.flush((_, ingresses) => {
       this.work.upstreams++;
@@ -288,6 +299,13 @@ export class Compiler {
       upstreams: { set: [...this.#upstreams.upstreams()], remove: [] },
       certificates: { set: [...this.#certificates.certificates()], remove: [] },
       credentials: { set: this.#credentials.all(), remove: [] },
+    };
+  }
+
+  #policies(kind: AttachedKind): Input<AttachedPolicy> {
+    return {
+      put: (object) => this.#ingresses.putPolicy(kind, object),
+      remove: (key) => this.#ingresses.removePolicy(kind, key),
     };
   }
 

@@ -1,3 +1,4 @@
+import type { PolicyOrigin } from '../attached-policies/index.ts';
 import type { HostName, Route, RouteAction } from '../model.ts';
 import type {
   Canary,
@@ -20,6 +21,8 @@ export interface IngressFacts {
   /** The Secrets with users or authorities, and the field that names them. */
   readonly credentials: readonly (CredentialsReference & { readonly field: string })[];
   readonly problems: readonly IngressProblem[];
+  /** The RoutePolicies and ClusterRoutePolicies that apply, the outermost first. */
+  readonly origins: readonly PolicyOrigin[];
 }
 
 /** The routes that one Ingress wants to add to one host. */

@@ -1,5 +1,6 @@
 import { type Ingress, keyOf } from '@tidegate/kube';
 import { SSL_REDIRECT_ANNOTATION } from '../../api/index.ts';
+import type { PolicyAt } from '../attached-policies/index.ts';
 import { wildcardOf, writtenHost } from '../match/index.ts';
 import type { HostName, Route, RouteAction, Source } from '../model.ts';
 import { NGINX_PREFIX } from '../nginx-annotations/index.ts';
@@ -35,15 +36,23 @@ const MOST_POLICY_CHARACTERS = 16_000_000;
 /** How many aliases an Ingress can have. Each gets all paths of the first host. */
 export const MOST_ALIASES = 30;
 
+type Annotations = Readonly<Record<string, string>>;
 type Aged = Pick<IngressFacts, 'key' | 'created'>;
 
 /** The oldest first. Creation times have a resolution of one second, so equal times are ordered by name. */
 export const compareAge = (a: Aged, b: Aged): number =>
   a.created - b.created || (a.key < b.key ? -1 : Number(a.key !== b.key));
 
-/** Parses an Ingress. Invalid parts are left out and reported as problems. */
-export function readIngress(ingress: Ingress): IngressFacts {
-  return new Reading(ingress).facts();
+/**
+ * Parses an Ingress, with the policies that it inherits, the outermost first, and the annotations that its class sets for
+ * Ingresses without them. Invalid parts are left out and reported as problems. The hosts do not depend on policies.
+ */
+export function readIngress(
+  ingress: Ingress,
+  attached: readonly PolicyAt[] = [],
+  defaults: Annotations = {},
+): IngressFacts {
+  return new Reading(ingress, attached, defaults).facts();
 }
 
 type Backend = Parameters<typeof upstreamReference>[1] & { resource?: { kind: string; name: string } };
@@ -68,10 +77,10 @@ class Reading {
   #isRegexReported = false;
   readonly #asks: HostAsks;
 
-  constructor(ingress: Ingress) {
+  constructor(ingress: Ingress, attached: readonly PolicyAt[], defaults: Annotations) {
     this.#ingress = ingress;
     const { namespace = '', name = '', annotations, creationTimestamp } = ingress.metadata;
-    const options = readAnnotations(annotations, { namespace, name });
+    const options = readAnnotations(annotations, { namespace, name }, attached, defaults);
     // A path that is not served would be open in another Ingress.
     const reader = new PathReader(options);
     this.#reader = reader;
@@ -113,6 +122,7 @@ class Reading {
       tls: entries,
       credentials,
       problems: this.#problems,
+      origins: this.#options.origins,
     };
   }
 
@@ -120,13 +130,14 @@ class Reading {
     const { basic, clientCertificate } = this.#options.policies.route ?? {};
     if (this.#options.closes) return [];
     const named = [
-      { id: basic?.credentials, name: 'auth-secret' },
-      { id: clientCertificate?.credentials, name: 'auth-tls-secret' },
-      { id: this.#backendTls()?.credentials, name: 'proxy-ssl-secret' },
+      { id: basic?.credentials, name: 'auth-secret', section: 'basicAuth' },
+      { id: clientCertificate?.credentials, name: 'auth-tls-secret', section: 'clientCertificate' },
+      { id: this.#backendTls()?.credentials, name: 'proxy-ssl-secret', section: 'backendTls' },
     ];
-    return named.flatMap(({ id, name }) =>
-      id === undefined ? [] : [{ ...credentialsReference(id), field: annotationField(NGINX_PREFIX + name) }],
-    );
+    return named.flatMap(({ id, name, section }) => {
+      const field = this.#options.secretFields.get(section) ?? annotationField(NGINX_PREFIX + name);
+      return id === undefined ? [] : [{ ...credentialsReference(id), field }];
+    });
   }
 
   /** Without TLS, annotations about it have no effect. */
@@ -393,5 +404,5 @@ const tooLargePolicies = (characters: number): IngressProblem =>
   ingressProblem(
     'TooManyPaths',
     'spec.rules',
-    `The annotations of the Ingress apply to each of its paths, which takes ${characters} characters in routers, the limit is ${MOST_POLICY_CHARACTERS}. All requests for its hosts get the response 503: use shorter lists, or fewer paths, for example of type Prefix.`,
+    `The annotations and policies of the Ingress apply to each of its paths, which takes ${characters} characters in routers, the limit is ${MOST_POLICY_CHARACTERS}. All requests for its hosts get the response 503: use shorter lists, or fewer paths, for example of type Prefix.`,
   );

@@ -1,5 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Ingress, type IngressClass, keyOf } from '@tidegate/kube';
+import { type Ingress, type IngressClass, keyOf, SetsByKey } from '@tidegate/kube';
+import type { AttachedPolicy } from '../../api/index.ts';
+import {
+  type AttachedKind,
+  classScope,
+  ingressScope,
+  namespaceScope,
+  PolicyIndex,
+  type Scope,
+} from '../attached-policies/index.ts';
 import { isBuiltIn } from '../own-controllers.ts';
 import { classNameOf } from './class-name.ts';
 import type { IngressFacts } from './facts.ts';
@@ -16,6 +25,10 @@ interface Known {
   readonly className: string;
   readonly isDeparting: boolean;
   readonly facts: IngressFacts;
+  /** To read it again when its policies change. */
+  readonly ingress: Ingress;
+  /** The classes whose policies apply. */
+  readonly policyClasses: readonly string[];
 }
 
 /**
@@ -32,6 +45,11 @@ export class IngressSet {
   readonly #ingresses = new Map<string, Known>();
   /** Names of classes whose IngressClass has a controller that is not one of Tidegate. */
   readonly #foreign = new Set<string>();
+  readonly #policies = new PolicyIndex();
+  /** The Ingresses that policies of a class or a namespace apply to. */
+  readonly #byScope = new SetsByKey();
+  /** Ingresses whose policies have changed. */
+  readonly #outdated = new Set<string>();
 
   constructor(
     classNames: readonly string[],
@@ -89,14 +107,49 @@ export class IngressSet {
       this.remove(key);
       return;
     }
-    const facts = readIngress(withDefaults(ingress, this.#defaults));
+    // The old class may have protected an Ingress that leaves it, and the new one protects it already.
+    const policyClasses = isDeparting ? [...this.#classNames, written] : [className];
+    const { namespace = '' } = ingress.metadata;
+    const attached = this.#policies.policiesOf(policyClasses, { namespace, key });
+    const facts = readIngress(ingress, attached, this.#defaults);
     const known = this.#ingresses.get(key);
+    const next = { className, isDeparting, facts, ingress, policyClasses };
     // Most updates of an Ingress change only its status.
-    const next = { className, isDeparting, facts };
-    if (isDeepStrictEqual(known, next)) return;
+    if (known !== undefined && isDeepStrictEqual({ ...known, ingress }, next)) {
+      this.#ingresses.set(key, next);
+      return;
+    }
     this.remove(key);
     this.#ingresses.set(key, next);
+    for (const scope of scopesOf(next)) this.#byScope.add(scope, key);
     if (!this.#foreign.has(className)) this.#follower.added(facts);
+  }
+
+  /** The Ingresses that the policy applies to are read again by the next `refresh`. */
+  putPolicy(kind: AttachedKind, policy: AttachedPolicy): void {
+    this.#outdate(this.#policies.put(kind, policy));
+  }
+
+  removePolicy(kind: AttachedKind, key: string): void {
+    this.#outdate(this.#policies.remove(kind, key));
+  }
+
+  get policyDigest(): string {
+    return this.#policies.digest;
+  }
+
+  /** Reads the Ingresses again whose policies have changed. */
+  refresh(): void {
+    const keys = [...this.#outdated];
+    this.#outdated.clear();
+    for (const key of keys) {
+      const known = this.#ingresses.get(key);
+      if (known !== undefined) this.put(known.ingress);
+    }
+  }
+
+  #outdate(scopes: readonly Scope[]): void {
+    for (const scope of scopes) for (const key of this.#byScope.get(scope)) this.#outdated.add(key);
   }
 
   /** The class that the Ingress counts for. Undefined: none of these. */
@@ -107,6 +160,8 @@ export class IngressSet {
 
   remove(key: string): void {
     const facts = this.get(key);
+    const known = this.#ingresses.get(key);
+    if (known !== undefined) for (const scope of scopesOf(known)) this.#byScope.delete(scope, key);
     this.#ingresses.delete(key);
     if (facts !== undefined) this.#follower.removed(facts);
   }
@@ -131,10 +186,8 @@ export class IngressSet {
   }
 }
 
-const withDefaults = (ingress: Ingress, defaults: Readonly<Record<string, string>>): Ingress =>
-  Object.keys(defaults).length === 0
-    ? ingress
-    : {
-        ...ingress,
-        metadata: { ...ingress.metadata, annotations: { ...defaults, ...ingress.metadata.annotations } },
-      };
+const scopesOf = ({ ingress, policyClasses }: Known): Scope[] => [
+  ...policyClasses.map(classScope),
+  namespaceScope(`${ingress.metadata.namespace}`),
+  ingressScope(keyOf(ingress)),
+];

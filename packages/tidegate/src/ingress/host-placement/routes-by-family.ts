@@ -9,7 +9,13 @@ import {
   keyOf,
   SERVICES,
 } from '@tidegate/kube';
-import { ALL_HOSTS, HOST_CLAIMS, INGRESS_CLASS_POLICIES } from '../../api/index.ts';
+import {
+  ALL_HOSTS,
+  CLUSTER_ROUTE_POLICIES,
+  HOST_CLAIMS,
+  INGRESS_CLASS_POLICIES,
+  ROUTE_POLICIES,
+} from '../../api/index.ts';
 import type { ClassTable, Family } from '../classes/index.ts';
 import { classNameOf, type Explain, type Inputs } from '../compile/index.ts';
 import type { IngressContext } from '../context.ts';
@@ -32,6 +38,17 @@ const sourceOf = <T extends KubeObject>(informer: Informer<T>): Source<T> => ({
   get: (key) => informer.cache.get(key),
   addHandler: (handler) => void informer.addHandler(handler),
 });
+
+/** Policies come before Ingresses, so that those are read once. */
+const FILL_ORDER = [
+  'ClusterRoutePolicy',
+  'RoutePolicy',
+  'IngressClass',
+  'HostClaim',
+  'Ingress',
+  'Service',
+  'Secret',
+] as const satisfies readonly FamilyKind[];
 
 interface Listener {
   /** The family has pending changes to flush. */
@@ -70,6 +87,8 @@ export class RoutesByFamily {
       IngressClass: sourceOf(informers.for(INGRESS_CLASSES)),
       Service: sourceOf(informers.for(SERVICES)),
       Secret: this.#secrets,
+      RoutePolicy: sourceOf(informers.for(ROUTE_POLICIES)),
+      ClusterRoutePolicy: sourceOf(informers.for(CLUSTER_ROUTE_POLICIES)),
     };
     this.#policies = informers.for(INGRESS_CLASS_POLICIES);
   }
@@ -88,9 +107,9 @@ export class RoutesByFamily {
 
   /** Resolves when all informers have synced and all families are filled. Call it after the ClassTable has synced. */
   async follow(): Promise<void> {
-    const { Ingress, HostClaim, IngressClass, Service, Secret } = this.#sources;
+    const { Ingress, HostClaim, IngressClass } = this.#sources;
     await Promise.all(
-      [Ingress, HostClaim, IngressClass, Service, Secret, this.#policies].map(({ synced }) => synced),
+      [...Object.values(this.#sources), this.#policies].map(({ synced }): Promise<void> => synced),
     );
     for (const object of HostClaim.list()) this.#claims.put(ownershipOf(object));
     this.#departures.restore();
@@ -122,6 +141,8 @@ export class RoutesByFamily {
     this.#feedAll('IngressClass');
     this.#feedAll('Service');
     this.#feedAll('Secret');
+    this.#feedAll('RoutePolicy');
+    this.#feedAll('ClusterRoutePolicy');
   }
 
   /** Reads the certificates of a namespace that has granted access to them. */
@@ -161,7 +182,7 @@ export class RoutesByFamily {
     const fill = <K extends FamilyKind>(kind: K): void => {
       for (const object of this.#sources[kind].list()) routes.put(kind, object);
     };
-    for (const kind of ['IngressClass', 'HostClaim', 'Ingress', 'Service', 'Secret'] as const) fill(kind);
+    for (const kind of FILL_ORDER) fill(kind);
     return routes;
   }
 

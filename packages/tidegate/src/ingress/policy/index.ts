@@ -10,6 +10,7 @@
  * - `external-auth.ts`, `auth-cache.ts`: another server that decides about each request;
  * - `canary.ts`: which requests go to another backend;
  * - `client-certificate.ts`: certificates of clients, and their issuers;
+ * - `combine.ts`: guards of several levels: a class, a namespace, an Ingress;
  * - `cors.ts`: which other sites may use a route from a browser;
  * - `hashing.ts`: a key whose requests get the same endpoint;
  * - `handshake.ts`: ciphers of TLS connections of clients;
@@ -45,6 +46,7 @@ export {
   readClientCertificate,
   subjectMatches,
 } from './client-certificate.ts';
+export { type CombinedGuards, combineGuards, type GuardLevel, type GuardName } from './combine.ts';
 export { allowedOrigin } from './cors.ts';
 export { describePolicy } from './describe.ts';
 export { type Errors, errorHeaders } from './errors.ts';
@@ -62,7 +64,7 @@ export { fillKey, fromRing, hashOf, type Ring, ringOf } from './hashing.ts';
 export { throttleMs } from './limit.ts';
 export type { Mirror } from './mirror.ts';
 export { hasSameGuards, isGuarded, type RoutePolicy } from './model.ts';
-export { type Effect, type IngressPolicies, readPolicies } from './read.ts';
+export { type Effect, type IngressPolicies, type PolicyOwner, readPolicies } from './read.ts';
 export { locationOf, wwwCounterpart } from './redirect.ts';
 export { rewriteResponse } from './responses.ts';
 export { groupsOf, rewritten } from './rewrite.ts';

@@ -81,16 +81,25 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   'preserve-trailing-slash': 'ignored',
 };
 
-/** By name without prefix. `ingress` is the Ingress that has them. */
+/** The Ingress that has the policies. */
+export interface PolicyOwner {
+  readonly namespace: string;
+  readonly name: string;
+  /** The namespace of Secrets, if it is another one. Only administrators of the cluster can ask for that. */
+  readonly secretNamespace?: string;
+}
+
+/** By name without prefix. */
 export function readPolicies(
   annotations: ReadonlyMap<string, string>,
-  ingress: { readonly namespace: string; readonly name: string },
+  ingress: PolicyOwner,
 ): IngressPolicies {
   if (annotations.size === 0) return NONE;
   const reader = new PolicyReader(annotations);
   const sources = readSources(reader);
-  const basic = readBasic(reader, ingress.namespace);
-  const clientCertificate = readClientCertificate(reader, ingress.namespace);
+  const { secretNamespace = ingress.namespace } = ingress;
+  const basic = readBasic(reader, secretNamespace);
+  const clientCertificate = readClientCertificate(reader, secretNamespace);
   const external = readExternalAuth(reader, ingress.namespace);
   const satisfyAny = readSatisfy(reader);
   const limit = readLimit(reader);

@@ -46,6 +46,8 @@ const objects: SnapshotObjects = {
   secrets: [],
   claims: ['a.io', 'b.io', 'elsewhere.io'].map((name) => hostClaim(name, 'shop')),
   nodes: [node],
+  routePolicies: [],
+  clusterRoutePolicies: [],
 };
 
 describe('oneSnapshot', () => {

@@ -7,7 +7,7 @@ import {
   type Secret,
   type Service,
 } from '@tidegate/kube';
-import type { HostClaim, L7Router } from '../../api/index.ts';
+import type { AttachedPolicy, HostClaim, L7Router } from '../../api/index.ts';
 import { Compiler } from '../compile/index.ts';
 import type { HostName } from '../model.ts';
 import {
@@ -29,6 +29,8 @@ export interface SnapshotObjects {
   readonly secrets: readonly Secret[];
   readonly claims: readonly HostClaim[];
   readonly nodes: readonly Node[];
+  readonly routePolicies: readonly AttachedPolicy[];
+  readonly clusterRoutePolicies: readonly AttachedPolicy[];
 }
 
 /** The snapshot that the manager would give to the provisioner now, and the hosts that it would refuse. */
@@ -47,6 +49,8 @@ export function oneSnapshot(
       : undefined;
   const routes = new RouterRoutes(compiler, replace);
   routes.setHosts(hosts);
+  for (const each of objects.clusterRoutePolicies) compiler.put('ClusterRoutePolicy', each);
+  for (const each of objects.routePolicies) compiler.put('RoutePolicy', each);
   for (const each of objects.classes) compiler.put('IngressClass', each);
   for (const each of objects.claims) compiler.put('HostClaim', each);
   for (const each of objects.services) compiler.put('Service', each);

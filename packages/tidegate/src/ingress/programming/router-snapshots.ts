@@ -9,7 +9,7 @@ import {
   orAborted,
   SERVICES,
 } from '@tidegate/kube';
-import { HOST_CLAIMS, type L7Router } from '../../api/index.ts';
+import { CLUSTER_ROUTE_POLICIES, HOST_CLAIMS, type L7Router, ROUTE_POLICIES } from '../../api/index.ts';
 import { classesOf } from '../classes/index.ts';
 import { Compiler, type Inputs } from '../compile/index.ts';
 import type { IngressContext } from '../context.ts';
@@ -127,6 +127,9 @@ export class RouterSnapshots {
     const fill = <K extends keyof Inputs>(kind: K, objects: Iterable<Inputs[K]>): void => {
       for (const object of objects) put(compiled, kind, object);
     };
+    // Policies come before Ingresses, so that those are read once.
+    fill('ClusterRoutePolicy', informers.for(CLUSTER_ROUTE_POLICIES).cache.list());
+    fill('RoutePolicy', informers.for(ROUTE_POLICIES).cache.list());
     fill('IngressClass', informers.for(INGRESS_CLASSES).cache.list());
     fill('HostClaim', informers.for(HOST_CLAIMS).cache.list());
     fill('Ingress', informers.for(INGRESSES).cache.list());
@@ -151,6 +154,8 @@ export class RouterSnapshots {
       HostClaim: informers.for(HOST_CLAIMS),
       Service: informers.for(SERVICES),
       EndpointSlice: slices,
+      RoutePolicy: informers.for(ROUTE_POLICIES),
+      ClusterRoutePolicy: informers.for(CLUSTER_ROUTE_POLICIES),
     };
     await Promise.all([...Object.values(sources), informers.for(NODES)].map(({ synced }) => synced));
     this.#feed('Ingress', sources.Ingress);
@@ -159,6 +164,8 @@ export class RouterSnapshots {
     this.#feed('Service', sources.Service);
     this.#feed('EndpointSlice', sources.EndpointSlice);
     this.#feed('Secret', this.#secrets);
+    this.#feed('RoutePolicy', sources.RoutePolicy);
+    this.#feed('ClusterRoutePolicy', sources.ClusterRoutePolicy);
     const ports = (): void => this.#portsChanged();
     informers.for(NODES).addHandler({ onAdd: ports, onUpdate: ports, onDelete: ports });
     sources.Service.addHandler({ onAdd: ports, onUpdate: ports, onDelete: ports });

@@ -18,6 +18,7 @@ import type { IngressContext } from '../context.ts';
 import { writtenHost } from '../match/index.ts';
 import type { HostName } from '../model.ts';
 import { metadataFor, podsNameOf, workloadName, workloadOf } from './identity.ts';
+import { PolicySecrets } from './policy-secrets.ts';
 import type { ProvisionedObjects } from './provisioned-objects.ts';
 
 const FORBIDDEN_RETRY_MS = 30_000;
@@ -30,7 +31,7 @@ const HOST_INDEX = 'ingress/tls-by-host';
 const NAMESPACE_INDEX = 'ingress/tls-by-namespace';
 
 /**
- * Lets each router read the Secrets that its Ingresses name, and no others: it maintains a Role with `resourceNames` and
+ * Lets each router read the Secrets that its Ingresses and their policies name, and no others: it maintains a Role with `resourceNames` and
  * a RoleBinding in every namespace that has such Secrets. The key is `router/namespace`. `granted` is called when a namespace
  * that refused this has allowed it.
  */
@@ -46,6 +47,8 @@ export function secretAccessController(
   ingresses.addIndex(NAMESPACE_INDEX, (ingress) =>
     secretsOf(ingress).length === 0 ? [] : [`${ingress.metadata.namespace}`],
   );
+
+  const policies = new PolicySecrets(informers);
 
   /** Namespaces whose Ingresses got an event, because the manager must not grant access to Secrets there. */
   const reported = new Set<string>();
@@ -88,14 +91,12 @@ export function secretAccessController(
     const classNames = classesOf(router);
     const hosts = router.spec.hosts && new Set(router.spec.hosts);
     const departing = new Set(router.spec.departing);
-    const concerned = ingresses.cache
-      .byIndex(NAMESPACE_INDEX, namespace)
-      .filter(
-        (ingress) =>
-          (classNames.includes(classNameOf(ingress) ?? '') || departing.has(keyOf(ingress))) &&
-          isOn(ingress, hosts),
-      );
-    return [...new Set(concerned.flatMap(secretsOf))].sort();
+    const isServed = (ingress: Ingress): boolean =>
+      (classNames.includes(classNameOf(ingress) ?? '') || departing.has(keyOf(ingress))) &&
+      isOn(ingress, hosts);
+    const concerned = ingresses.cache.byIndex(NAMESPACE_INDEX, namespace).filter(isServed);
+    const inherited = policies.secretsFor(router, namespace, isServed);
+    return [...new Set([...concerned.flatMap(secretsOf), ...inherited])].sort();
   }
 
   const controller = new Controller({
@@ -106,12 +107,14 @@ export function secretAccessController(
   }).watch(
     ingresses,
     (ingress) => {
-      if (secretsOf(ingress).length === 0) return [];
+      const namespaces = new Set(policies.namespacesFor(ingress));
+      if (secretsOf(ingress).length > 0) namespaces.add(`${ingress.metadata.namespace}`);
+      if (namespaces.size === 0) return [];
       const className = classNameOf(ingress) ?? '';
       return routers.cache
         .list()
         .filter((router) => classesOf(router).includes(className))
-        .map((router) => keyFor(router, ingress));
+        .flatMap((router) => [...namespaces].map((namespace) => `${router.metadata.name}/${namespace}`));
     },
     (old, ingress) =>
       old.metadata.generation !== ingress.metadata.generation ||
@@ -120,13 +123,24 @@ export function secretAccessController(
   );
   provisioned.watchedBy(controller, ['Role', 'RoleBinding'], accessKeyOf);
   const enqueueFor = (router: L7Router, concerned: Iterable<Ingress>): void => {
-    for (const ingress of concerned) controller.enqueue(keyFor(router, ingress));
+    for (const ingress of concerned) {
+      controller.enqueue(keyFor(router, ingress));
+      enqueueIn(router, policies.namespacesFor(ingress));
+    }
   };
-  const enqueueAll = (router: L7Router): void =>
+  const enqueueIn = (router: L7Router, namespaces: Iterable<string>): void => {
+    for (const namespace of namespaces) controller.enqueue(`${router.metadata.name}/${namespace}`);
+  };
+  const enqueueAll = (router: L7Router): void => {
     enqueueFor(
       router,
       ingresses.cache.list().filter((ingress) => secretsOf(ingress).length > 0),
     );
+    enqueueIn(router, policies.namespaces());
+  };
+  policies.onChange((namespaces) => {
+    for (const router of routers.cache.list()) enqueueIn(router, namespaces);
+  });
   routers.addHandler({
     onAdd: enqueueAll,
     onUpdate: (old, router) => {
@@ -134,6 +148,7 @@ export function secretAccessController(
       const changed = changedHosts(old.spec.hosts, router.spec.hosts);
       if (changed === undefined || classesOf(old).join() !== classesOf(router).join()) enqueueAll(router);
       else for (const host of changed) enqueueFor(router, ingresses.cache.byIndex(HOST_INDEX, host));
+      if (changed !== undefined && changed.length > 0) enqueueIn(router, policies.namespaces());
       for (const key of new Set([...(old.spec.departing ?? []), ...(router.spec.departing ?? [])]))
         enqueueFor(router, [ingresses.cache.get(key) ?? []].flat());
     },

@@ -50,7 +50,7 @@ function rulesFor(router: L7Router): NonNullable<ClusterRole['rules']> {
     { apiGroups: ['networking.k8s.io'], resources: ['ingresses', 'ingressclasses'], verbs: READ },
     { apiGroups: [''], resources: ['services'], verbs: READ },
     { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
-    { apiGroups: [group], resources: ['hostclaims'], verbs: READ },
+    { apiGroups: [group], resources: ['hostclaims', 'routepolicies', 'clusterroutepolicies'], verbs: READ },
     // Shared pods find their routers by a label, so they need to list all of them.
     { apiGroups: [group], resources: ['l7routers'], ...(isShared ? {} : { resourceNames }), verbs: READ },
     { apiGroups: [group], resources: ['l7routers/status'], resourceNames, verbs: ['patch'] },

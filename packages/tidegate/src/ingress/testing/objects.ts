@@ -1,6 +1,6 @@
 /** Short constructors of Kubernetes objects for tests. */
 import type { EndpointSlice, Ingress, KubeObject, Secret, Service } from '@tidegate/kube';
-import type { HostClaim } from '../../api/index.ts';
+import type { AttachedPolicy, HostClaim } from '../../api/index.ts';
 import { newHostClaim } from '../ownership/index.ts';
 
 export const CLASS = 'gold';
@@ -124,3 +124,20 @@ const metadata = (
   namespace: string,
   labels?: Record<string, string>,
 ): KubeObject => ({ apiVersion, kind, metadata: { name, namespace, ...(labels && { labels }) } });
+
+/** A RoutePolicy or ClusterRoutePolicy; without a namespace, the latter. `age` in seconds. */
+export const attachedPolicy = (
+  { name = 'policy', namespace, age = 0 }: { name?: string; namespace?: string; age?: number },
+  spec: AttachedPolicy['spec'],
+): AttachedPolicy => ({
+  apiVersion: 'networking.tidegate.io/v1alpha1',
+  kind: namespace === undefined ? 'ClusterRoutePolicy' : 'RoutePolicy',
+  metadata: {
+    name,
+    ...(namespace !== undefined && { namespace }),
+    uid: `uid-${name}`,
+    generation: 1,
+    creationTimestamp: new Date(NEWEST - age * 1000).toISOString(),
+  },
+  spec,
+});

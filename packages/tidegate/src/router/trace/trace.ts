@@ -1,5 +1,6 @@
 import { type Ingress, type IngressClass, keyOf, type Secret, type Service } from '@tidegate/kube';
-import type { HostClaim, L7Router } from '../../api/index.ts';
+import type { AttachedPolicy, HostClaim, L7Router } from '../../api/index.ts';
+import type { PolicyOrigin } from '../../ingress/attached-policies/index.ts';
 import { clientSettingsOf, clientsOf, withPort } from '../../ingress/clients/index.ts';
 import { Compiler, classNameOf, type IngressProblem } from '../../ingress/compile/index.ts';
 import {
@@ -17,6 +18,7 @@ import {
   type Step,
   wildcardOf,
 } from '../../ingress/match/index.ts';
+import type { Source } from '../../ingress/model.ts';
 import { defaultAnnotations } from '../../ingress/nginx-config/index.ts';
 import { describeForwarding, describeHandshake, describePolicy } from '../../ingress/policy/index.ts';
 import { poolOfRouters } from './pool-of-routers.ts';
@@ -33,6 +35,8 @@ export interface TraceObjects extends ScopeObjects {
   routers: readonly L7Router[];
   /** Undefined if the cluster has none, or if they cannot be read. Then the oldest Ingress owns a host. */
   claims: readonly HostClaim[] | undefined;
+  routePolicies: readonly AttachedPolicy[];
+  clusterRoutePolicies: readonly AttachedPolicy[];
 }
 
 /** The request to trace. */
@@ -59,6 +63,8 @@ export interface Trace {
   match: Match;
   /** What the policies of the route do, in words. */
   policies: readonly string[];
+  /** The RoutePolicies and ClusterRoutePolicies that the route has policies from, the outermost first. */
+  origins: readonly PolicyOrigin[];
   /** What the policies make of the request. Undefined if it has no route. */
   decision: Decision | undefined;
   /** The upstreams that the request may be sent to. */
@@ -101,6 +107,7 @@ export function trace(objects: TraceObjects, question: TraceQuestion, now: numbe
             ...describeForwarding(match.action.limits),
           ]
         : [],
+    origins: match.kind === 'route' ? everywhere.originsOf(match.action.source) : [],
     decision: match.kind === 'route' ? decisionOf(match, question, table) : undefined,
     upstreams: match.kind === 'route' ? traceUpstreams(match.action, table, slices) : [],
     secret: certificateFor(table, names[0] ?? '')?.secret,
@@ -138,11 +145,17 @@ function decisionOf(
 }
 
 function compile(
-  { ingresses, classes, services, secrets, claims, routers }: TraceObjects,
+  objects: TraceObjects,
   slices: PoolSlices,
   className: string,
   now: number,
-): { table: RouteTable; problems: (IngressProblem & { ingress: string })[] } {
+): {
+  table: RouteTable;
+  problems: (IngressProblem & { ingress: string })[];
+  originsOf: (source: Source) => readonly PolicyOrigin[];
+} {
+  const { ingresses, classes, services, secrets, claims, routers } = objects;
+  const { routePolicies, clusterRoutePolicies } = objects;
   const claimsRequired = claims !== undefined;
   const compiler = new Compiler({ classNames: [className], claimsRequired, now: () => now });
   // All routers of a class have the same defaults.
@@ -151,6 +164,8 @@ function compile(
   );
   compiler.setDefaults(defaultAnnotations(router?.spec.ingressDefaults));
   compiler.setClients(router && clientsOf(router));
+  for (const each of clusterRoutePolicies) compiler.put('ClusterRoutePolicy', each);
+  for (const each of routePolicies) compiler.put('RoutePolicy', each);
   for (const each of claims ?? []) compiler.put('HostClaim', each);
   for (const each of classes) compiler.put('IngressClass', each);
   for (const each of ingresses) compiler.put('Ingress', each);
@@ -161,7 +176,11 @@ function compile(
   const problems = outcomes.set.flatMap(({ ingress, problems }) =>
     problems.map((each) => ({ ...each, ingress })),
   );
-  return { table: delta === undefined ? EMPTY_TABLE : applyDelta(EMPTY_TABLE, delta), problems };
+  return {
+    table: delta === undefined ? EMPTY_TABLE : applyDelta(EMPTY_TABLE, delta),
+    problems,
+    originsOf: ({ namespace, name }) => compiler.factsOf(`${namespace}/${name}`)?.origins ?? [],
+  };
 }
 
 /** The requested host, and the wildcard that covers it. */

@@ -1,0 +1,14 @@
+import type { AttachedPolicy } from '../../api/index.ts';
+import { credentialsReference, readPolicies } from '../policy/index.ts';
+import { readAttachedPolicy } from './read.ts';
+import { guardValues } from './settings.ts';
+
+/** `namespace/name` of the Secrets with users and authorities that a policy names. */
+export function secretsOfPolicy(policy: AttachedPolicy): string[] {
+  const { values, secretNamespace, namespace = '' } = readAttachedPolicy(policy);
+  const owner = { namespace: secretNamespace ?? namespace, name: '' };
+  const { basic, clientCertificate } = readPolicies(guardValues(values), owner).route ?? {};
+  return [basic, clientCertificate].flatMap((each) =>
+    each === undefined ? [] : [credentialsReference(each.credentials).secret],
+  );
+}
