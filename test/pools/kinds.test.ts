@@ -46,6 +46,8 @@ describe('validation of the kinds by the API server', () => {
       'edgeapplications.apps.kubeedge.io',
       'ingressclassparameters.networking.tidegate.io',
       'ingressclasspolicies.networking.tidegate.io',
+      'routepolicies.networking.tidegate.io',
+      'clusterroutepolicies.networking.tidegate.io',
       'hostclaims.networking.tidegate.io',
       'l7routers.networking.tidegate.io',
       'routerprovisioners.networking.tidegate.io',

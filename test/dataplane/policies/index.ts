@@ -2,6 +2,7 @@
 import type { MakeDriver } from '../support/world.ts';
 import { affinity } from './affinity.ts';
 import { aliases } from './aliases.ts';
+import { attachedPolicies } from './attached.ts';
 import { backendTls } from './backend-tls.ts';
 import { balance } from './balance.ts';
 import { canaries } from './canaries.ts';
@@ -23,6 +24,6 @@ import { basicAuthentication } from './users.ts';
 export function policies(make: MakeDriver): void {
   const access = [sources, basicAuthentication, clientCertificates, externalAuthentication, limits];
   const forwarded = [forwarding, canaries, affinity, balance, cors, redirects, rewrites, responses];
-  const others = [aliases, mirrors, logging, backendTls, ciphers, errors];
+  const others = [aliases, mirrors, logging, backendTls, ciphers, errors, attachedPolicies];
   for (const topic of [...access, ...forwarded, ...others]) topic(make);
 }

@@ -1,14 +1,4 @@
-import {
-  CONFIG_MAPS,
-  humanDuration,
-  INGRESS_CLASSES,
-  type IngressClass,
-  isNotFound,
-  type KubeClient,
-  type KubeObject,
-  type Resource,
-  textTable,
-} from '@tidegate/kube';
+import { CONFIG_MAPS, INGRESS_CLASSES, type IngressClass, isNotFound, type KubeClient } from '@tidegate/kube';
 import { Command } from 'commander';
 import { INGRESS_CLASS_PARAMETERS, type IngressClassParameters, SYSTEM_NAMESPACE } from '../api/index.ts';
 import { referenceOf } from '../ingress/classes/index.ts';
@@ -19,15 +9,18 @@ import {
   kubeconfigOption,
   withClient,
 } from './cluster-client.ts';
+import { describeIngressCommand } from './describe-ingress.ts';
+import { eventTable, readEvents, type ShownEvent } from './events.ts';
 import { isDefaultClass } from './get.ts';
 import { fail } from './process.ts';
 
 export function describeCommand(): Command {
   return new Command('describe')
-    .description('Show the details of an IngressClass')
+    .description('Show the details of an IngressClass or an Ingress')
     .showHelpAfterError(
-      'Only `tidegate describe ingressclass NAME` is supported; use kubectl for other resources.',
+      'Only `tidegate describe ingressclass NAME` and `tidegate describe ingress NAME` are supported; use kubectl for other resources.',
     )
+    .addCommand(describeIngressCommand())
     .addCommand(
       new Command('ingressclass')
         .aliases(CLASS_ALIASES)
@@ -50,7 +43,9 @@ async function describeClass(name: string, options: ClusterFlags & { namespace: 
     await withClient(options, async (client) => {
       const object = await client.get(INGRESS_CLASSES, { name });
       const parameters = await readParameters(client, object, options.namespace);
-      console.log(classText(object, parameters, await readEvents(client, object), Date.now()));
+      console.log(
+        classText(object, parameters, await readEvents(client, 'IngressClass', object), Date.now()),
+      );
     });
   } catch (error) {
     fail(error);
@@ -79,24 +74,6 @@ async function readParameters(
     if (!isNotFound(error)) throw error;
     return `${kind} ${target.name} not found in namespace ${target.namespace}`;
   }
-}
-
-/** The fields of an event that are printed. */
-export interface ShownEvent extends KubeObject {
-  type?: string;
-  reason?: string;
-  message?: string;
-  lastTimestamp?: string | null;
-  eventTime?: string | null;
-  source?: { component?: string };
-  reportingComponent?: string;
-}
-
-const EVENTS: Resource<ShownEvent> = { group: '', version: 'v1', resource: 'events', namespaced: true };
-
-async function readEvents(client: KubeClient, { metadata }: IngressClass): Promise<ShownEvent[]> {
-  const fieldSelector = `involvedObject.kind=IngressClass,involvedObject.name=${metadata.name}`;
-  return (await client.list(EVENTS, { fieldSelector })).items;
 }
 
 /** The details of a class, in the format of the proposal for IngressClass provisioning. */
@@ -129,21 +106,3 @@ const pairs = (map: Readonly<Record<string, string>>): string =>
     .map(([key, value]) => `${key}=${value}`)
     .sort()
     .join(',') || '<none>';
-
-function eventTable(events: readonly ShownEvent[], now: number): string {
-  const timeOf = ({ lastTimestamp, eventTime, metadata }: ShownEvent): number =>
-    Date.parse(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? '');
-  const rows = events
-    .toSorted((a, b) => timeOf(a) - timeOf(b))
-    .map((event) => [
-      event.type ?? '',
-      event.reason ?? '',
-      humanDuration(now - timeOf(event)),
-      event.source?.component || event.reportingComponent || '',
-      event.message ?? '',
-    ]);
-  return textTable([['Type', 'Reason', 'Age', 'From', 'Message'], ...rows])
-    .split('\n')
-    .map((line) => `  ${line}`)
-    .join('\n');
-}

@@ -1,8 +1,9 @@
 import type { Secret } from '@tidegate/kube';
 import { expect, it } from 'vitest';
 import type { L7Router, NodePool } from '../api/index.ts';
-import { CLASS, ingress, service, slice } from '../ingress/testing/objects.ts';
+import { attachedPolicy, CLASS, ingress, service, slice } from '../ingress/testing/objects.ts';
 import { type TraceObjects, trace } from '../router/index.ts';
+import { ingressText } from './describe-ingress.ts';
 import { traceText } from './trace-text.ts';
 
 const pool = (name: string): NodePool =>
@@ -245,4 +246,40 @@ it('shows the rewritten path', () => {
   const request = { host: 'w.example', path: '/api/x?y', headers: {}, secure: false };
   const traced = trace({ ...objects, ingresses }, { ...request, className: CLASS }, 0);
   expect(traceText(traced, request, undefined)).toContain('one of the 2 endpoints above as /x?y, by Ingress');
+});
+
+it('shows which policies come from where', () => {
+  const policy = attachedPolicy(
+    { name: 'sso' },
+    { targetRefs: [{ kind: 'IngressClass', name: CLASS }], access: { allow: ['10.0.0.0/8'] }, cors: {} },
+  );
+  const own = attachedPolicy(
+    { namespace: 'shop', name: 'web' },
+    { targetRefs: [{ kind: 'Ingress', name: 'web' }], cors: { allowOrigins: ['https://a.io'] } },
+  );
+  const request = { host: 'shop.example', path: '/', headers: {}, secure: false };
+  const traced = trace(
+    { ...objects, clusterRoutePolicies: [policy], routePolicies: [own] },
+    { ...request, className: CLASS },
+    0,
+  );
+  const lines = traceText(traced, request, undefined).split('\n');
+  expect(lines.filter((line) => line.includes('Polic')).map((line) => line.replace(/^ *\d+\. /, ''))).toEqual(
+    [
+      'Policy: lets browsers use it from https://a.io',
+      'Policy: serves only clients in 10.0.0.0/8',
+      'Policies from ClusterRoutePolicy sso (IngressClass gold): access',
+      'Policies from RoutePolicy shop/web (Ingress shop/web): cors',
+    ],
+  );
+});
+
+it('describes an Ingress with the policies that it inherits', () => {
+  const policy = attachedPolicy(
+    { name: 'sso' },
+    { targetRefs: [{ kind: 'IngressClass', name: CLASS }], access: { allow: ['10.0.0.0/8'] }, firewall: {} },
+  );
+  const text = ingressText(ingress({ rules: { 'shop.example/': 'web:80' } }), [policy], [], 0);
+  expect(text).toContain('Inherited:\n  access: from ClusterRoutePolicy sso (IngressClass gold)\n');
+  expect(text).toMatch(/Problems:\n {2}InvalidPolicy: ClusterRoutePolicy sso spec\.firewall: .* 503\./);
 });

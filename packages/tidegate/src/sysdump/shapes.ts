@@ -232,6 +232,10 @@ const FREE: Fields = {
   manifests: manifest,
   overriders: skeleton,
   parameters: skeleton,
+  // URLs and values of headers in RoutePolicies.
+  externalAuth: skeleton,
+  mirror: skeleton,
+  canary: skeleton,
 };
 
 /**

@@ -7,6 +7,8 @@ import { guardValues } from './settings.ts';
 export function secretsOfPolicy(policy: AttachedPolicy): string[] {
   const { values, secretNamespace, namespace = '' } = readAttachedPolicy(policy);
   const owner = { namespace: secretNamespace ?? namespace, name: '' };
+  // A ClusterRoutePolicy without the namespace closes the hosts.
+  if (owner.namespace === '') return [];
   const { basic, clientCertificate } = readPolicies(guardValues(values), owner).route ?? {};
   return [basic, clientCertificate].flatMap((each) =>
     each === undefined ? [] : [credentialsReference(each.credentials).secret],

@@ -133,11 +133,12 @@ describe('satisfy: any', () => {
 });
 
 test('the strictest redirect to HTTPS applies', () => {
-  const [always, conditional, never] = [
+  const written: Record<string, string>[] = [
     { 'force-ssl-redirect': 'true' },
     { 'ssl-redirect': 'true' },
     { 'ssl-redirect': 'false' },
-  ].map((each) => level(each));
+  ];
+  const [always, conditional, never] = written.map((each) => level(each));
   expect(combineGuards([always!, never!]).secure).toBe('always');
   expect(combineGuards([conditional!, always!]).secure).toBe('always');
   expect(combineGuards([conditional!, never!]).secure).toBe('withCertificate');
