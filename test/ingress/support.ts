@@ -67,6 +67,10 @@ export class IngressWorld {
     this.#applier = new Applier(server.client, 'test');
   }
 
+  get kubeconfig(): string {
+    return this.#server.kubeconfig;
+  }
+
   static async start(more: WorldOptions = {}): Promise<IngressWorld> {
     const world = new IngressWorld(await startEmbeddedWithKinds(), more);
     for (const name of [SYSTEM_NAMESPACE, ROUTER_NAMESPACE, 'shop', 'rival'])

@@ -74,6 +74,10 @@ export const NODE_PORT_LISTEN_ANNOTATION = 'nodeport.openyurt.io/listen';
 
 /** On an Ingress: the class, from before the field `spec.ingressClassName` existed. */
 export const INGRESS_CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
+/** On an Ingress: `true` marks a copy that `tidegate migrate` made for the other controller. */
+export const MIGRATION_COPY_LABEL = 'migrate.tidegate.io/copy';
+/** On a copy of `tidegate migrate`: the name of the Ingress that it is a copy of. The policies of that Ingress apply to it too. */
+export const MIGRATION_COPY_OF_ANNOTATION = 'migrate.tidegate.io/copy-of';
 /** Prefix of all Tidegate annotations on Ingresses. Unknown annotations with this prefix are rejected. */
 export const INGRESS_ANNOTATION_PREFIX = 'tidegate.io/';
 /** On an Ingress: the protocol of the backends. */

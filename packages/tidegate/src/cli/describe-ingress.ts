@@ -1,7 +1,7 @@
-import { INGRESSES, type Ingress, type KubeClient, keyOf } from '@tidegate/kube';
+import { INGRESSES, type Ingress, type KubeClient } from '@tidegate/kube';
 import { Command } from 'commander';
 import { type AttachedPolicy, CLUSTER_ROUTE_POLICIES, ROUTE_POLICIES } from '../api/index.ts';
-import { PolicyIndex } from '../ingress/attached-policies/index.ts';
+import { ingressKeysOf, PolicyIndex } from '../ingress/attached-policies/index.ts';
 import { classNameOf, readIngress } from '../ingress/compile/index.ts';
 import { describeForwarding, describePolicy } from '../ingress/policy/index.ts';
 import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
@@ -53,7 +53,10 @@ export function ingressText(
   for (const policy of policies) index.put(policy.kind as 'RoutePolicy' | 'ClusterRoutePolicy', policy);
   const { namespace = '', name = '' } = ingress.metadata;
   const className = classNameOf(ingress);
-  const at = index.policiesOf(className === undefined ? [] : [className], { namespace, key: keyOf(ingress) });
+  const at = index.policiesOf(className === undefined ? [] : [className], {
+    namespace,
+    keys: ingressKeysOf(ingress),
+  });
   const facts = readIngress(ingress, at);
   const [claim] = [...facts.claims.values()].filter(({ isLeftOut }) => !isLeftOut);
   const action = claim?.routes[0]?.value.action ?? claim?.fallback?.value;

@@ -3,6 +3,7 @@ import { quotePath } from '@tidegate/disk';
 import { Command, Option } from 'commander';
 import { readMigrationObjects } from './migrate-objects.ts';
 import { type MigrationFlags, withSelection } from './migrate-selection.ts';
+import { finishCommand, sideBySideCommand, switchCommand } from './migrate-switch.ts';
 import { verifyCommand } from './migrate-verify.ts';
 import { CommandError, fail } from './process.ts';
 
@@ -16,7 +17,10 @@ export function migrateCommand(): Command {
   return new Command('migrate')
     .description('Move from ingress-nginx to Tidegate')
     .addCommand(ingressNginxCommand())
-    .addCommand(verifyCommand());
+    .addCommand(verifyCommand())
+    .addCommand(sideBySideCommand())
+    .addCommand(switchCommand())
+    .addCommand(finishCommand());
 }
 
 function ingressNginxCommand(): Command {

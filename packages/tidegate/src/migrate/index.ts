@@ -10,11 +10,23 @@
  *
  * `tidegate migrate verify`: `verify` sends the requests, and those of an access log, to both controllers, compares the responses, and
  * explains each difference with the models.
+ *
+ * `tidegate migrate side-by-side`, `switch` and `finish`: `switch-plan.ts` decides which Ingresses are copied and changed.
  */
+
+export { performSteps } from './perform-steps.ts';
 export { type MigrationObjects, migrationReport } from './report/report.ts';
 export { reportHtml } from './report/report-html.ts';
 export { reportText } from './report/report-text.ts';
 export { READ_ONLY, requestsFor, type TestRequest } from './requests.ts';
+export {
+  classPatch,
+  type IngressPlan,
+  planSwitch,
+  type SwitchClasses,
+  type SwitchGoal,
+  type SwitchStep,
+} from './switch-plan.ts';
 export { requestsOfLog } from './verify/access-log.ts';
 export { type Models, modelsOf } from './verify/models.ts';
 export type { Address, Side } from './verify/send.ts';

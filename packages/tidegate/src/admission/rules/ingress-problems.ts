@@ -6,6 +6,7 @@ import {
   type AttachedPolicy,
   type HostClaimSpec,
   type IngressClassPolicy,
+  MIGRATION_COPY_OF_ANNOTATION,
 } from '../../api/index.ts';
 import { Compiler, type IngressProblem, ingressProblem, type Outcome } from '../../ingress/compile/index.ts';
 import type { Delta } from '../../ingress/model.ts';
@@ -74,7 +75,8 @@ export async function problemsIfCreated(
     const others = classNames.flatMap((name) => existing.ingressesNaming(name, host).slice(0, MOST_PER_HOST));
     for (const other of others) {
       // The candidate replaces its stored version.
-      if (compiled.has(other) || keyOf(other) === key || !budget.allows(other)) continue;
+      if (compiled.has(other) || keyOf(other) === key || isCopyOf(candidate, other)) continue;
+      if (!budget.allows(other)) continue;
       compiled.add(other);
       compiler.put('Ingress', other);
       entries += sizeOf(other).entries;
@@ -106,6 +108,13 @@ export async function problemsIfCreated(
   const knowsSecrets = existing.knowsSecretsOf(candidate.metadata.namespace ?? '');
   // The manager does not read users.
   return problems.filter(({ about }) => about !== 'users' && (about !== 'certificates' || knowsSecrets));
+}
+
+/** Whether one is a copy of the other that `tidegate migrate` made. They have the same paths, and are not in conflict. */
+function isCopyOf(a: Ingress, b: Ingress): boolean {
+  const namesOther = (copy: Ingress, original: Ingress): boolean =>
+    copy.metadata.annotations?.[MIGRATION_COPY_OF_ANNOTATION] === original.metadata.name;
+  return a.metadata.namespace === b.metadata.namespace && (namesOther(a, b) || namesOther(b, a));
 }
 
 /**

@@ -15,6 +15,7 @@ export { type AttachedPolicies, attachPolicies, type InheritedProblem } from './
 export {
   type AttachedKind,
   classScope,
+  ingressKeysOf,
   ingressScope,
   namespaceScope,
   type PolicyAt,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { keyOf, SetsByKey } from '@tidegate/kube';
-import type { AttachedPolicy, PolicyTarget } from '../../api/index.ts';
+import { type Ingress, keyOf, SetsByKey } from '@tidegate/kube';
+import { type AttachedPolicy, MIGRATION_COPY_OF_ANNOTATION, type PolicyTarget } from '../../api/index.ts';
 import { isSamePolicy, type ReadPolicy, readAttachedPolicy } from './read.ts';
 
 /** The two kinds of policies, as inputs of the compiler. */
@@ -19,6 +19,13 @@ export type Scope = string;
 export const classScope = (name: string): Scope => `class ${name}`;
 export const namespaceScope = (name: string): Scope => `namespace ${name}`;
 export const ingressScope = (key: string): Scope => `ingress ${key}`;
+
+/** The keys with which policies name the Ingress: its own, and that of the Ingress that it is a copy of. */
+export function ingressKeysOf(ingress: Ingress): string[] {
+  const { namespace, annotations = {} } = ingress.metadata;
+  const original = annotations[MIGRATION_COPY_OF_ANNOTATION];
+  return original === undefined ? [keyOf(ingress)] : [`${namespace}/${original}`, keyOf(ingress)];
+}
 
 /**
  * The policies by what they apply to. An Ingress finds its policies with four lookups, and a policy its targets without looking
@@ -61,14 +68,17 @@ export class PolicyIndex {
    * RoutePolicies of its namespace, then those of the Ingress itself. Of several at one level, the youngest is first, so that
    * the oldest wins.
    */
-  policiesOf(classNames: readonly string[], ingress: { namespace: string; key: string }): PolicyAt[] {
+  policiesOf(
+    classNames: readonly string[],
+    ingress: { namespace: string; keys: readonly string[] },
+  ): PolicyAt[] {
     if (this.#policies.size === 0) return [];
     const inNamespace = this.at(namespaceScope(ingress.namespace));
     return [
       ...[...new Set(classNames)].flatMap((name) => this.at(classScope(name))),
       ...inNamespace.filter(({ policy }) => policy.namespace === undefined),
       ...inNamespace.filter(({ policy }) => policy.namespace !== undefined),
-      ...this.at(ingressScope(ingress.key)),
+      ...ingress.keys.flatMap((key) => this.at(ingressScope(key))),
     ];
   }
 

@@ -4,6 +4,7 @@ import type { AttachedPolicy } from '../../api/index.ts';
 import {
   type AttachedKind,
   classScope,
+  ingressKeysOf,
   ingressScope,
   namespaceScope,
   PolicyIndex,
@@ -110,7 +111,7 @@ export class IngressSet {
     // The old class may have protected an Ingress that leaves it, and the new one protects it already.
     const policyClasses = isDeparting ? [...this.#classNames, written] : [className];
     const { namespace = '' } = ingress.metadata;
-    const attached = this.#policies.policiesOf(policyClasses, { namespace, key });
+    const attached = this.#policies.policiesOf(policyClasses, { namespace, keys: ingressKeysOf(ingress) });
     const facts = readIngress(ingress, attached, this.#defaults);
     const known = this.#ingresses.get(key);
     const next = { className, isDeparting, facts, ingress, policyClasses };
@@ -189,5 +190,5 @@ export class IngressSet {
 const scopesOf = ({ ingress, policyClasses }: Known): Scope[] => [
   ...policyClasses.map(classScope),
   namespaceScope(`${ingress.metadata.namespace}`),
-  ingressScope(keyOf(ingress)),
+  ...ingressKeysOf(ingress).map(ingressScope),
 ];

@@ -1,4 +1,4 @@
-import { INGRESSES, type Informer, type Informers, type Ingress, keyOf } from '@tidegate/kube';
+import { INGRESSES, type Informer, type Informers, type Ingress } from '@tidegate/kube';
 import {
   type AttachedPolicy,
   CLUSTER_ROUTE_POLICIES,
@@ -7,6 +7,7 @@ import {
 } from '../../api/index.ts';
 import {
   classScope,
+  ingressKeysOf,
   ingressScope,
   namespaceScope,
   readAttachedPolicy,
@@ -19,6 +20,7 @@ import { classesOf } from '../classes/index.ts';
 const SCOPE_INDEX = 'ingress/policy-scope';
 const NAMESPACE_INDEX = 'ingress/policy-secret-namespace';
 const INGRESS_INDEX = 'ingress/by-namespace';
+const KEY_INDEX = 'ingress/by-policy-key';
 
 /** Which Secrets of RoutePolicies and ClusterRoutePolicies a router needs. */
 export class PolicySecrets {
@@ -34,6 +36,7 @@ export class PolicySecrets {
       );
       informer.addIndex(NAMESPACE_INDEX, secretNamespacesOf);
     }
+    this.#ingresses.addIndex(KEY_INDEX, ingressKeysOf);
     this.#ingresses.addIndex(INGRESS_INDEX, ({ metadata }) => [`${metadata.namespace}`]);
   }
 
@@ -52,7 +55,8 @@ export class PolicySecrets {
 
   /** The namespaces of the Secrets of policies that apply to the Ingress. Those of its class do not depend on it. */
   namespacesFor(ingress: Ingress): string[] {
-    const scopes = [namespaceScope(`${ingress.metadata.namespace}`), ingressScope(keyOf(ingress))];
+    const own = ingressKeysOf(ingress).map(ingressScope);
+    const scopes = [namespaceScope(`${ingress.metadata.namespace}`), ...own];
     return scopes.flatMap((scope) => this.#at(scope).flatMap(secretNamespacesOf));
   }
 
@@ -67,9 +71,8 @@ export class PolicySecrets {
     const applies = (scope: Scope): boolean => {
       const [kind, name = ''] = scope.split(' ');
       if (kind === 'class') return classScopes.has(scope);
-      const ingress = kind === 'ingress' ? this.#ingresses.cache.get(name) : undefined;
-      if (kind === 'ingress') return ingress !== undefined && isServed(ingress);
-      return this.#ingresses.cache.byIndex(INGRESS_INDEX, name).some(isServed);
+      const index = kind === 'ingress' ? KEY_INDEX : INGRESS_INDEX;
+      return this.#ingresses.cache.byIndex(index, name).some(isServed);
     };
     const prefix = `${namespace}/`;
     return this.#policies
