@@ -11,7 +11,7 @@
  *   4. `guards.ts`: guards of all levels apply together. Here, clients need an allowed address and a password.
  * `../status` reports in the status of the policy what has become of it at each of its targets.
  */
-export { type AttachedPolicies, attachPolicies, type InheritedProblem } from './guards.ts';
+export { attachPolicies } from './guards.ts';
 export {
   type AttachedKind,
   classScope,
@@ -23,6 +23,6 @@ export {
   type Scope,
   scopeOf,
 } from './policy-index.ts';
-export { type FieldProblem, type ReadPolicy, readAttachedPolicy } from './read.ts';
+export { type ReadPolicy, readAttachedPolicy } from './read.ts';
 export { secretsOfPolicy } from './secrets.ts';
-export { inheritSettings, type PolicyOrigin, type Settings } from './settings.ts';
+export { inheritSettings, type PolicyOrigin } from './settings.ts';

@@ -20,5 +20,5 @@ export type { Explain } from './host-owners.ts';
 export { readIngress } from './ingress-facts.ts';
 export { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 export type { Outcome } from './outcome.ts';
-export { type PolicyProblem, policyProblems } from './policy-problems.ts';
+export { policyProblems } from './policy-problems.ts';
 export { secretsOfAnnotations } from './users-secret.ts';

@@ -46,7 +46,7 @@ export {
   readClientCertificate,
   subjectMatches,
 } from './client-certificate.ts';
-export { type CombinedGuards, combineGuards, type GuardLevel, type GuardName } from './combine.ts';
+export { type CombinedGuards, combineGuards, type GuardLevel } from './combine.ts';
 export { allowedOrigin } from './cors.ts';
 export { describePolicy } from './describe.ts';
 export { type Errors, errorHeaders } from './errors.ts';
