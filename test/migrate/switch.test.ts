@@ -8,7 +8,7 @@ let world: IngressWorld;
 beforeAll(async () => {
   world = await IngressWorld.start();
   await world.makeClass('nginx', undefined, 'k8s.io/ingress-nginx');
-  await world.makeClass('tidegate');
+  await world.makeClass('tidegate', { drainTime: '1s' });
 });
 afterAll(async () => {
   await world.stop();
@@ -66,7 +66,7 @@ it('both controllers serve an Ingress, and one command moves its status there an
   expect(await migrate('switch', '--back')).toMatchObject({ code: 0, stderr: '' });
   expect(await state()).toEqual(['web nginx', 'web-tidegate tidegate']);
   await nginxWrites('web');
-  // The router also serves the Ingress that leaves its class: it reports this generation too.
+  // Until the drain time is over, the router serves the Ingress that leaves its class. Then it serves the copy.
   const addresses = async () => {
     await world.serve('tidegate');
     return world.addressesOf('web-tidegate');
