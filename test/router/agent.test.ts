@@ -19,7 +19,12 @@ import {
   silentLogger,
 } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { HOST_CLAIMS, L7_ROUTERS } from '../../packages/tidegate/src/api/index.ts';
+import {
+  CLUSTER_ROUTE_POLICIES,
+  HOST_CLAIMS,
+  L7_ROUTERS,
+  ROUTE_POLICIES,
+} from '../../packages/tidegate/src/api/index.ts';
 import { clientSettingsOf } from '../../packages/tidegate/src/ingress/clients/index.ts';
 import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
 import {
@@ -283,6 +288,8 @@ describe('certificates', () => {
       INGRESSES,
       INGRESS_CLASSES,
       HOST_CLAIMS,
+      ROUTE_POLICIES,
+      CLUSTER_ROUTE_POLICIES,
       ENDPOINT_SLICES,
     ]);
     const token = await accountToken(cluster.client, name);
