@@ -256,9 +256,11 @@ describe('a provisioner that the manager calls', () => {
     expect(conditionOf(await world.router('cloud'), 'Ready')).toContain('False NotProgrammed');
     failure = undefined;
     await expect.poll(() => calls).toContain('reconcile cloud from 0');
+    await eventually(async () => {
+      const { metadata, status } = (await world.router('cloud'))!;
+      return status?.appliedGeneration === metadata.generation;
+    });
     await eventually(async () => (await world.addressesOf('late'))[0] === '192.0.2.10');
-    const { metadata, status } = (await world.router('cloud'))!;
-    expect(status?.appliedGeneration).toBe(metadata.generation);
   });
 
   it('gives the reason of an error to the condition', async () => {

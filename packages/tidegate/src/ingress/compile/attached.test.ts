@@ -83,6 +83,22 @@ describe('settings', () => {
     ]);
   });
 
+  test('win over the defaults of the class, which apply where no level sets them', () => {
+    const compiler = newCompiler([ofIngress({ timeouts: { read: '20s' } })], {});
+    const defaults = {
+      'proxy-read-timeout': '90',
+      'proxy-send-timeout': '70',
+      'whitelist-source-range': '10.0.0.0/8',
+    };
+    compiler.setDefaults(
+      Object.fromEntries(Object.entries(defaults).map(([key, value]) => [PREFIX + key, value])),
+    );
+    compiler.put('Ingress', ingress({ rules: RULES }));
+    compiler.flush();
+    expect(action(compiler).limits).toMatchObject({ readTimeoutMs: 20_000, sendTimeoutMs: 70_000 });
+    expect(action(compiler).policy?.sources).toBeDefined();
+  });
+
   test('of a section are not mixed with those of another level', () => {
     const annotations = { [`${PREFIX}enable-cors`]: 'true' };
     const compiler = newCompiler([ofClass({ cors: { allowOrigins: ['https://a.io'] } })], { annotations });
