@@ -174,12 +174,17 @@ describe('the Secrets of a router', () => {
     await eventually(() => agent.shown(1) === wildcard.certificate);
     await world.remove(SECRETS, name(1), 'shop');
     await eventually(() => agent.shown(1) === undefined);
-    // A Secret of another type, of which the manager reads only the metadata.
+    // A Secret of another type is read and not used: the manager reads only its metadata, and reports that its type is wrong.
+    const reads = agent.client.reads.length;
     await world.make({
       ...secret(name(1), wildcard),
       type: 'Opaque',
       metadata: { name: name(1), namespace: 'shop' },
     } as KubeObject);
+    await eventually(() => agent.client.reads.length > reads);
+    expect(agent.shown(1)).toBeUndefined();
+    await world.remove(SECRETS, name(1), 'shop');
+    await put(1);
     await eventually(() => agent.shown(1) === wildcard.certificate);
   });
 
