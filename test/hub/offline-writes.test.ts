@@ -11,6 +11,7 @@ import {
   SERVICE_ACCOUNTS,
 } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { administratorToken } from '../support/accounts.ts';
 import { Edge, NODE } from '../support/edge.ts';
 import { configMap, goOffline, goOnline, pod, podNames, soon } from '../support/edge-objects.ts';
 import { type Said, say, Watching } from '../support/wire.ts';
@@ -28,6 +29,7 @@ const POD = { namespace: 'default', name: 'p' };
 let edge: Edge;
 let node: KubeClient;
 let bearerToken: string;
+let rootToken: string;
 
 beforeAll(async () => {
   edge = await Edge.start();
@@ -41,6 +43,7 @@ beforeAll(async () => {
   await node.get(LEASES, LEASE);
   await edge.allowReading('app', [{ group: '', resource: 'configmaps' }]);
   bearerToken = await edge.token('app');
+  rootToken = await administratorToken(edge.admin);
   await edge.bearer(bearerToken).list(CONFIG_MAPS, { namespace: 'default' });
 });
 afterAll(() => edge.stop());
@@ -273,3 +276,22 @@ it('a get of a Node that the hub has never seen returns 503', async () => {
   });
   await goOnline(edge);
 });
+
+it.each(['PartialObjectMetadata', 'Table'])(
+  'the response to a write as %s does not become a copy',
+  async (as) => {
+    const path = '/api/v1/namespaces/default/configmaps/c';
+    expect((await say(edge.asBearer(rootToken), path)).json()).toMatchObject({ data: { k: 'v' } });
+    const headers = {
+      accept: `application/json;as=${as};v=v1;g=meta.k8s.io`,
+      'content-type': 'application/merge-patch+json',
+    };
+    const body = { metadata: { labels: { as } } };
+    const written = await say(edge.asBearer(rootToken), path, { method: 'PATCH', headers, body });
+    expect(written.json()).toMatchObject({ kind: as });
+    await goOffline(edge);
+    // The hub no longer knows the object. Anything else would be a ConfigMap without its data, or without the label.
+    expect((await say(edge.asBearer(rootToken), path)).status).toBe(503);
+    await goOnline(edge);
+  },
+);

@@ -33,6 +33,7 @@ import { certificateIssued, openCertificate, openNodeCredentials, openUpstream }
 import type { HubOptions } from './options.ts';
 import { type Correction, Projections } from './projections/index.ts';
 import {
+  AnswerShares,
   type ChainFor,
   decodeBody,
   Forwarding,
@@ -177,10 +178,14 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   const chainFor: ChainFor = ({ component, info }) => filters.chainFor(component, info, info.verb);
   const recentWrites = new RecentWrites(clock);
   const watches = new WatchShares((identity) => authenticator.holderOf(identity));
-  const forwarding = new Forwarding(upstream, {
-    unauthorized: (identity) => authenticator.suspect(identity),
-    forbidden: (call) => forgetForbidden(call, { views, access }),
-  });
+  const forwarding = new Forwarding(
+    upstream,
+    {
+      unauthorized: (identity) => authenticator.suspect(identity),
+      forbidden: (call) => forgetForbidden(call, { views, access }),
+    },
+    new AnswerShares((identity) => authenticator.holderOf(identity)),
+  );
   const sharedReads = new SharedReads({
     views,
     contextViews,

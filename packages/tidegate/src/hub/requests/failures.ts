@@ -10,10 +10,21 @@ import {
 
 /** When a client that has too many watches may try again: watches time out after some minutes. */
 const RETRY_AFTER_SECONDS = 30;
+/** When a client that has not read its responses may try again. */
+const UNREAD_RETRY_SECONDS = 5;
 
 /** 502: the hub cannot interpret the response of the API server. It must not reach the client unfiltered. */
 export const badGateway = (message: string, cause?: unknown): ApiError =>
   new ApiError(502, 'BadGateway', message, undefined, cause);
+
+/** 429: the memory for responses that this client has requested and not read is used up, see AnswerShares. */
+export const tooMuchUnread = (): ApiError =>
+  new ApiError(
+    429,
+    'TooManyRequests',
+    'this client has requested more than it has read: read the responses on your other connections, or request lists in pages with limit',
+    { retryAfterSeconds: UNREAD_RETRY_SECONDS },
+  );
 
 /** Converts an error to the ApiError that describes it. Unexpected errors are returned unchanged. */
 export function refusalOf(error: unknown): unknown {

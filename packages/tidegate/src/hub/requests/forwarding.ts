@@ -4,9 +4,11 @@ import { createGunzip } from 'node:zlib';
 import type { KubeObject } from '@tidegate/kube';
 import { ApiError } from '@tidegate/serving';
 import { type BearerIdentity, credentialOf } from '../identity/index.ts';
+import { type Account, UNLIMITED } from '../shares/index.ts';
 import { type ForwardedAnswer, type Upstream, UpstreamUnavailable } from '../upstream/index.ts';
+import type { AnswerShares } from './answer-shares.ts';
 import type { Call } from './call.ts';
-import { badGateway } from './failures.ts';
+import { badGateway, tooMuchUnread } from './failures.ts';
 
 /** Notified of responses that may end what the client may see of the hub's copies. */
 export interface RefusalListener {
@@ -19,6 +21,9 @@ export interface RefusalListener {
 /** The largest response that the hub buffers in order to inspect it. */
 const MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
 
+/** About the largest object that an API server stores, so the largest response to a write. */
+const OBJECT_BYTES = 1.5 * 1024 * 1024;
+
 /** A response that has been read completely. */
 export interface WholeAnswer {
   status: number;
@@ -26,14 +31,19 @@ export interface WholeAnswer {
   body: Buffer;
 }
 
+/** A response that was read completely, or one that is not buffered any further: its body begins with what was read. */
+export type ReadAnswer = { whole: WholeAnswer } | { rest: ForwardedAnswer };
+
 /** Forwards requests to an API server with the credentials of the client that sent them. */
 export class Forwarding {
   readonly #upstream: Pick<Upstream, 'forward'>;
   readonly #refusals: RefusalListener;
+  readonly #shares: AnswerShares;
 
-  constructor(upstream: Pick<Upstream, 'forward'>, refusals: RefusalListener) {
+  constructor(upstream: Pick<Upstream, 'forward'>, refusals: RefusalListener, shares: AnswerShares) {
     this.#upstream = upstream;
     this.#refusals = refusals;
+    this.#shares = shares;
   }
 
   /** Returns the response as a stream. Pass `body` if it was read already. `headers` override those of the client. */
@@ -63,10 +73,17 @@ export class Forwarding {
     await passBack(call, await this.send(call, options));
   }
 
-  /** Asks for JSON, and reads the whole response. */
+  /** Asks for JSON, and reads the whole response. Throws 429 if the client has not read earlier responses. */
   async readJson(call: Call, body?: Buffer): Promise<WholeAnswer> {
+    const isRead = call.exchange.request.method === 'GET';
+    const account = this.#shares.account(call);
+    // A write must not be refused after it has taken effect.
+    if (!isRead && !account.resize(OBJECT_BYTES)) throw tooMuchUnread();
     const answer = await this.#openJson(call, body);
-    return { ...answer, body: await readAll(answer.body) };
+    const { chunks, end } = await readMost(answer.body, isRead ? account : UNLIMITED);
+    if (end === 'complete') return { ...answer, body: Buffer.concat(chunks) };
+    answer.body.destroy();
+    throw end === 'share' ? tooMuchUnread() : tooLarge();
   }
 
   /**
@@ -74,12 +91,17 @@ export class Forwarding {
    * in that case.
    */
   async readJsonOrPass(call: Call): Promise<WholeAnswer | undefined> {
-    const answer = await this.#openJson(call);
-    const { chunks, ended } = await readMost(answer.body);
-    if (ended) return { ...answer, body: Buffer.concat(chunks) };
-    const all = Readable.from(inTurn(chunks, answer.body), { objectMode: false });
-    await passBack(call, { ...answer, body: all });
+    const read = await this.read(call, await this.#openJson(call));
+    if ('whole' in read) return read.whole;
+    await passBack(call, read.rest);
     return undefined;
+  }
+
+  /** Reads a response that the client gets unchanged, if it is small enough and the client may use the memory. */
+  async read(call: Call, answer: ForwardedAnswer): Promise<ReadAnswer> {
+    const { chunks, end } = await readMost(answer.body, this.#shares.account(call));
+    if (end === 'complete') return { whole: { ...answer, body: Buffer.concat(chunks) } };
+    return { rest: { ...answer, body: Readable.from(inTurn(chunks, answer.body), { objectMode: false }) } };
   }
 
   /** Asks for JSON, and returns the decompressed response as a stream. */
@@ -116,27 +138,29 @@ export async function passBack(
   }
 }
 
-/** Reads a whole response. Throws UpstreamUnavailable if the connection breaks. */
-export async function readAll(body: Readable): Promise<Buffer> {
-  const { chunks, ended } = await readMost(body);
-  if (ended) return Buffer.concat(chunks);
-  body.destroy();
-  throw badGateway(
+const tooLarge = (): ApiError =>
+  badGateway(
     `the response of the API server is larger than ${MAX_BUFFERED_BYTES} bytes, the most that the hub can filter; request it in pages with limit`,
   );
+
+interface Most {
+  chunks: Buffer[];
+  /** Why the reading ended: the body is complete, it is too large, or the client may not use more memory. */
+  end: 'complete' | 'size' | 'share';
 }
 
-/** Reads to the end of the body, or until it is too large to buffer. */
-async function readMost(body: Readable): Promise<{ chunks: Buffer[]; ended: boolean }> {
+/** Reads to the end of the body, or until it must not be buffered any further. Throws UpstreamUnavailable. */
+async function readMost(body: Readable, account: Account): Promise<Most> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
     for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > MAX_BUFFERED_BYTES) return { chunks, ended: false };
+      if (size > MAX_BUFFERED_BYTES) return { chunks, end: 'size' };
+      if (!account.resize(size)) return { chunks, end: 'share' };
     }
-    return { chunks, ended: true };
+    return { chunks, end: 'complete' };
   } catch (error) {
     if (/^Z_/.test(`${(error as NodeJS.ErrnoException).code}`))
       throw badGateway('the hub cannot decompress the response of the API server', error);

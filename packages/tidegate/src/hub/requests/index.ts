@@ -7,10 +7,12 @@
  *        (shared-resources.ts), and private-reads.ts serves what one identity reads for itself
  *     -> writes.ts for everything else. recent-writes.ts lets a client read its own writes from a shared resource
  *     -> forwarding.ts sends a request to the API server, for either of them or unchanged
+ *     -> answer-shares.ts limits the responses that wait in memory until their client reads them
  *     -> watch-shares.ts limits what the watches of one client may use
  *     -> forbidden.ts deletes the copies and permissions that a 403 concerns
  *   failures.ts turns errors into the Status objects of an API server.
  */
+export { AnswerShares } from './answer-shares.ts';
 export { type ChainFor, componentOf } from './call.ts';
 export { decodeBody } from './decode-body.ts';
 export { RequestDispatcher } from './dispatcher.ts';

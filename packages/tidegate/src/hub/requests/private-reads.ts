@@ -65,7 +65,8 @@ export class PrivateReads {
 
   /** Answers a get or list from the API server, without storing the response. Throws UpstreamUnavailable. */
   async ask(call: ResourceCall, representation: Representation): Promise<void> {
-    const answer = await this.#options.forwarding.readJson(call);
+    const answer = await this.#read(call, representation);
+    if (answer === undefined) return;
     if (answer.status !== 200) return passWhole(call, answer);
     if (call.info.verb === 'get') return this.#answerGet(call, jsonOf(answer), representation);
     await this.#answerUpstreamList(call, answer, parseList(answer), representation);
@@ -193,10 +194,8 @@ export class PrivateReads {
     read: List,
     representation: Representation,
   ): Promise<void> {
-    const { forwarding, views } = this.#options;
-    const answer = this.#isPassed(call, representation)
-      ? await forwarding.readJsonOrPass(call)
-      : await forwarding.readJson(call);
+    const { views } = this.#options;
+    const answer = await this.#read(call, representation);
     if (answer === undefined) return;
     if (answer.status !== 200) return passWhole(call, answer);
     const list = parseList(answer);
@@ -212,6 +211,12 @@ export class PrivateReads {
     if (stored === 'rejected' || (isWhole && chain.filters.length > 0))
       return this.#listStored(call, key, read, representation);
     await this.#answerUpstreamList(call, answer, list, representation);
+  }
+
+  /** Reads the response of the API server. Undefined if the hub cannot buffer it, and the client has got it unchanged. */
+  #read(call: ResourceCall, representation: Representation): Promise<WholeAnswer | undefined> {
+    const { forwarding } = this.#options;
+    return this.#isPassed(call, representation) ? forwarding.readJsonOrPass(call) : forwarding.readJson(call);
   }
 
   /** Whether the client gets the response of the API server unchanged. */
@@ -297,9 +302,10 @@ export class PrivateReads {
   }
 
   async #getUpstream(call: ResourceCall, representation: Representation): Promise<void> {
-    const { forwarding, views } = this.#options;
+    const { views } = this.#options;
     const { info, identity } = call;
-    const answer = await forwarding.readJson(call);
+    const answer = await this.#read(call, representation);
+    if (answer === undefined) return;
     if (answer.status === 404)
       await views.forgetObject(identity.key, resourceOf(info), namespaceOf(info), info.name);
     if (answer.status !== 200) return passWhole(call, answer);

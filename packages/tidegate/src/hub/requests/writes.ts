@@ -1,4 +1,4 @@
-import { type ConnectionState, NODES } from '@tidegate/kube';
+import { type ConnectionState, type KubeObject, NODES } from '@tidegate/kube';
 import { ApiError, alreadyExists } from '@tidegate/serving';
 import { answerObject } from '../answers/index.ts';
 import { type Journal, type WriteRequest, written } from '../journal/index.ts';
@@ -8,7 +8,7 @@ import { UpstreamUnavailable, unavailable } from '../upstream/index.ts';
 import { itemOf, objectOf, type Views } from '../views/index.ts';
 import { type ChainFor, namespaceOf, type ResourceCall, resourceOf } from './call.ts';
 import { decodeBody } from './decode-body.ts';
-import { type Forwarding, jsonOf, passBack, passWhole, readAll, readBody } from './forwarding.ts';
+import { type Forwarding, jsonOf, passBack, passWhole, readBody } from './forwarding.ts';
 import type { RecentWrites } from './recent-writes.ts';
 import { isShared } from './shared-resources.ts';
 
@@ -73,13 +73,22 @@ export class Writes {
     const { views } = this.#options;
     const { info, identity } = call;
     const resource = resourceOf(info);
+    const forget = (): Promise<void> =>
+      views.forgetObject(identity.key, resource, namespaceOf(info), info.name);
     if (info.verb === 'delete' || !isPlainJson(answer)) {
-      await views.forgetObject(identity.key, resource, namespaceOf(info), info.name);
+      await forget();
       return passBack(call, answer);
     }
-    const whole = { ...answer, body: await readAll(answer.body) };
-    await views.rememberObject(identity.key, resource, jsonOf(whole));
-    passWhole(call, whole);
+    const read = await this.#options.forwarding.read(call, answer);
+    if ('rest' in read) {
+      await forget();
+      return passBack(call, read.rest);
+    }
+    const object = jsonOf(read.whole);
+    // A client can ask for a Table, or for metadata only. Neither is the object.
+    if (isWholeObject(call, object)) await views.rememberObject(identity.key, resource, object);
+    else await forget();
+    passWhole(call, read.whole);
   }
 
   /**
@@ -210,14 +219,22 @@ export class Writes {
       recentWrites.wrote(resource, undefined);
       return passBack(call, answer);
     }
-    const whole = { ...answer, body: await readAll(answer.body) };
-    recentWrites.wrote(resource, jsonOf(whole).metadata?.resourceVersion);
-    passWhole(call, whole);
+    const read = await this.#options.forwarding.read(call, answer);
+    if ('rest' in read) {
+      recentWrites.wrote(resource, undefined);
+      return passBack(call, read.rest);
+    }
+    recentWrites.wrote(resource, jsonOf(read.whole).metadata?.resourceVersion);
+    passWhole(call, read.whole);
   }
 }
 
 const isPlainJson = ({ headers }: Awaited<ReturnType<Forwarding['send']>>): boolean =>
   /^application\/json/.test(`${headers['content-type']}`) && headers['content-encoding'] === undefined;
+
+/** Whether the response is the object that the path names, and not another form of it, which has a group of its own. */
+const isWholeObject = ({ info: { name } }: ResourceCall, { apiVersion, metadata }: KubeObject): boolean =>
+  metadata.name === name && !`${apiVersion}`.startsWith('meta.k8s.io/');
 
 const isNodes = ({ info: { group, resource, subresource } }: ResourceCall): boolean =>
   group === '' && resource === 'nodes' && subresource === '';
