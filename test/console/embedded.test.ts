@@ -35,6 +35,8 @@ describe('the console of an embedded cluster', () => {
     expect(page.url()).toBe(`${server.origin}/#/map`);
     await page.reload();
     await page.getByRole('article', { name: 'Pool hangzhou' }).first().waitFor();
+    // Browsers would send it to every other port of this address.
+    expect(await page.context().cookies()).toEqual([]);
   });
 
   it('shows a cut and a mend as they happen', async () => {

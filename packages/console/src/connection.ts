@@ -1,5 +1,6 @@
+import { linesOf } from './lines.ts';
 import { Changed, type Store } from './store.ts';
-import type { Hello, SourceState, StreamEvents } from './wire.ts';
+import type { Hello, SourceState, StreamMessage } from './wire.ts';
 
 export interface Listener {
   hello(hello: Hello): void;
@@ -8,45 +9,28 @@ export interface Listener {
   connection(state: 'connected' | 'interrupted'): void;
 }
 
-/** An error of the server, with its message. */
-export class RequestError extends Error {
-  readonly status: number;
+const KEY = 'key';
+const RETRY_MS = 2_000;
 
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
-
-export async function request<T>(path: string, body?: object): Promise<T> {
-  const init =
-    body === undefined
-      ? {}
-      : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-  let response: Response;
-  try {
-    response = await fetch(`/api/${path}`, init);
-  } catch {
-    throw new RequestError(0, 'The console does not answer. Is `tidegate console` still running?');
-  }
-  const answer = (await response.json().catch(() => ({}))) as T & { message?: string };
-  if (!response.ok) throw new RequestError(response.status, answer.message ?? response.statusText);
-  return answer;
-}
-
-/** Exchanges the key of the address for a session, and removes it from the address and the history. */
-export async function openSession(): Promise<void> {
+/**
+ * Takes the key out of the address and the history. It stays in the session storage, which only pages of this port can read, so that
+ * the page can be loaded again.
+ */
+export function takeKey(): string {
   const key = /^#key=([\w-]+)$/.exec(location.hash)?.[1];
-  if (key === undefined) return;
-  history.replaceState(null, '', '/#/map');
-  await request('session', { key });
+  if (key !== undefined) {
+    sessionStorage.setItem(KEY, key);
+    history.replaceState(null, '', '/#/map');
+  }
+  return sessionStorage.getItem(KEY) ?? '';
 }
 
 /**
- * Follows a stream. Rows are applied to the store at once, but pages are updated at most once per frame. Returns a function that ends it.
+ * Follows a stream, and opens it again when it ends. Rows are applied to the store at once, but pages are updated at most once
+ * per frame. Returns a function that ends it.
  */
-export function follow(path: string, store: Store, listener: Partial<Listener>): () => void {
-  const source = new EventSource(path);
+export function follow(path: string, key: string, store: Store, listener: Partial<Listener>): () => void {
+  const end = new AbortController();
   let changed = new Changed();
   let frame: number | undefined;
   const paint = (): void => {
@@ -55,34 +39,40 @@ export function follow(path: string, store: Store, listener: Partial<Listener>):
     changed = new Changed();
     listener.changed?.(batch);
   };
-  const on = <E extends keyof StreamEvents>(event: E, handle: (data: StreamEvents[E]) => void): void =>
-    source.addEventListener(event, ({ data }) => handle(JSON.parse(data as string) as StreamEvents[E]));
-  on('hello', (hello) => {
-    store.clear();
-    listener.connection?.('connected');
-    listener.hello?.(hello);
-  });
-  on('change', (change) => {
-    store.apply(change, changed);
-    frame ??= requestAnimationFrame(paint);
-  });
-  on('sources', (states) => listener.sources?.(states));
-  source.addEventListener('error', () => {
-    listener.connection?.('interrupted');
-    // The browser reconnects by itself unless the server refused.
-    if (source.readyState === EventSource.CLOSED) retry = setTimeout(restart, RETRY_MS);
-  });
-  let retry: ReturnType<typeof setTimeout> | undefined;
-  let end = (): void => {};
-  const restart = (): void => {
-    end = follow(path, store, listener);
+  const handle = ([event, data]: StreamMessage): void => {
+    if (event === 'hello') {
+      store.clear();
+      listener.connection?.('connected');
+      listener.hello?.(data);
+    } else if (event === 'change') {
+      store.apply(data, changed);
+      frame ??= requestAnimationFrame(paint);
+    } else listener.sources?.(data);
   };
+  const run = async (): Promise<void> => {
+    while (!end.signal.aborted) {
+      try {
+        for await (const line of linesOf(await open(path, key, end.signal)))
+          handle(JSON.parse(line) as StreamMessage);
+      } catch (error) {
+        if (end.signal.aborted) return;
+        console.warn('The stream of the console ended.', error);
+      }
+      listener.connection?.('interrupted');
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  };
+  void run();
   return () => {
-    source.close();
-    clearTimeout(retry);
+    end.abort();
     if (frame !== undefined) cancelAnimationFrame(frame);
-    end();
   };
 }
 
-const RETRY_MS = 2_000;
+/** EventSource cannot send a header, and a key in the path would get into the history. */
+async function open(path: string, key: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  const response = await fetch(path, { headers: { authorization: `Bearer ${key}` }, signal });
+  if (response.ok && response.body !== null) return response.body;
+  await response.body?.cancel();
+  throw new Error(`the console answered ${response.status}`);
+}

@@ -1,4 +1,4 @@
-import { follow, openSession, RequestError } from './connection.ts';
+import { follow, takeKey } from './connection.ts';
 import { badge, button, fill, h, notice } from './dom.ts';
 import type { Context, OpenPage, Page } from './page.ts';
 import { mapPage } from './pages/map.ts';
@@ -34,7 +34,7 @@ class Console {
       this.#sources.some(({ kind, state }) => kinds.includes(kind) && state === 'loading'),
   };
 
-  start(root: HTMLElement): void {
+  start(root: HTMLElement, key: string): void {
     const theme = button('Theme', switchTheme, { title: 'Switch between light and dark' });
     fill(
       root,
@@ -55,7 +55,7 @@ class Console {
     addEventListener('hashchange', () => this.#open());
     addEventListener('keydown', focusSearch);
     this.#open();
-    follow('/api/events', this.#store, {
+    follow('/api/events', key, this.#store, {
       hello: (hello) => {
         this.#hello = hello;
         this.#refresh(undefined);
@@ -145,11 +145,4 @@ function focusSearch(event: KeyboardEvent): void {
   field.focus();
 }
 
-const root = document.getElementById('app')!;
-try {
-  await openSession();
-  new Console().start(root);
-} catch (error) {
-  const message = error instanceof RequestError ? error.message : String(error);
-  fill(root, h('main', {}, notice('bad', 'The console cannot be opened.', message)));
-}
+new Console().start(document.getElementById('app')!, takeKey());

@@ -63,9 +63,15 @@ export interface Hello {
   embedded?: string;
 }
 
+/** Names a row. */
+export interface RowId {
+  kind: RowKind;
+  key: string;
+}
+
 export interface Change {
   put?: Row[];
-  drop?: { kind: RowKind; key: string }[];
+  drop?: RowId[];
 }
 
 /** How well the server follows a kind: `live`, `loading`, or what is wrong. */
@@ -81,3 +87,8 @@ export interface StreamEvents {
   change: Change;
   sources: SourceState[];
 }
+
+/** One line of the stream: the name of the event and its data. Empty lines only show that the connection is alive. */
+export type StreamMessage = {
+  [E in keyof StreamEvents]: [event: E, data: StreamEvents[E]];
+}[keyof StreamEvents];

@@ -1,4 +1,4 @@
-import type { Change, Row, RowKind, SourceState } from '@tidegate/console/wire';
+import type { Row, RowId, RowKind, SourceState } from '@tidegate/console/wire';
 import { type Clock, Informer, type KubeClient, type KubeObject, systemClock } from '@tidegate/kube';
 import { SOURCES, type Source } from './sources.ts';
 
@@ -8,8 +8,10 @@ const BATCH_MS = 50;
 const HEALTH_MS = 1_000;
 
 export interface FeedListener {
-  change(change: Change): void;
-  sources(states: SourceState[]): void;
+  /** These rows have changed, or are gone. */
+  changed(rows: readonly RowId[]): void;
+  /** The states of the sources have changed. */
+  sources(): void;
 }
 
 interface Followed {
@@ -25,7 +27,7 @@ export class Feed {
   readonly #followed: Followed[];
   readonly #clock: Clock;
   readonly #rows = new Map<string, Row>();
-  readonly #pending = new Map<string, { kind: RowKind; key: string }>();
+  readonly #pending = new Map<string, RowId>();
   readonly #listeners = new Set<FeedListener>();
   #states: SourceState[] = [];
   #cancelBatch: (() => void) | undefined;
@@ -60,6 +62,10 @@ export class Feed {
     return this.#rows.values();
   }
 
+  get(id: RowId): Row | undefined {
+    return this.#rows.get(idOf(id));
+  }
+
   get states(): readonly SourceState[] {
     return this.#states;
   }
@@ -72,7 +78,7 @@ export class Feed {
     this.#touch(row);
   }
 
-  drop({ kind, key }: { kind: RowKind; key: string }): void {
+  drop({ kind, key }: RowId): void {
     if (this.#rows.delete(idOf({ kind, key }))) this.#touch({ kind, key });
   }
 
@@ -82,28 +88,25 @@ export class Feed {
     return () => this.#listeners.delete(listener);
   }
 
-  #touch({ kind, key }: { kind: RowKind; key: string }): void {
+  #touch({ kind, key }: RowId): void {
     this.#pending.set(idOf({ kind, key }), { kind, key });
-    this.#cancelBatch ??= this.#clock.after(BATCH_MS, () => this.#flush());
+    this.#cancelBatch ??= this.#clock.after(BATCH_MS, () => this.flush());
   }
 
-  #flush(): void {
+  /** Tells listeners now what has changed. */
+  flush(): void {
+    this.#cancelBatch?.();
     this.#cancelBatch = undefined;
-    const change: Required<Change> = { put: [], drop: [] };
-    for (const [id, touched] of this.#pending) {
-      const row = this.#rows.get(id);
-      if (row === undefined) change.drop.push(touched);
-      else change.put.push(row);
-    }
+    const rows = [...this.#pending.values()];
     this.#pending.clear();
-    for (const listener of [...this.#listeners]) listener.change(change);
+    for (const listener of [...this.#listeners]) listener.changed(rows);
   }
 
   #checkHealth(): void {
     const states = this.#currentStates();
     if (JSON.stringify(states) === JSON.stringify(this.#states)) return;
     this.#states = states;
-    for (const listener of [...this.#listeners]) listener.sources(states);
+    for (const listener of [...this.#listeners]) listener.sources();
   }
 
   #currentStates(): SourceState[] {
@@ -111,7 +114,7 @@ export class Feed {
   }
 }
 
-const idOf = ({ kind, key }: { kind: RowKind; key: string }): string => `${kind} ${key}`;
+export const idOf = ({ kind, key }: RowId): string => `${kind} ${key}`;
 
 function stateOf(kind: RowKind, { hasSynced, trouble }: Informer): SourceState {
   if (trouble !== undefined)

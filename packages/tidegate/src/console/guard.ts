@@ -37,28 +37,15 @@ export function refuseForeign({ method, path, headers }: Question, port: number)
   const isNavigation = isPage && headers['sec-fetch-mode'] === 'navigate';
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isNavigation)
     return { status: 403, message: 'requests of other web sites are refused' };
-  if (method === 'GET' || method === 'HEAD') return undefined;
-  if (method !== 'POST' || isPage) return { status: 405, message: `${method} is not supported here` };
-  // Browsers send the Origin header with every POST. A form of another site cannot send JSON.
-  if (origin === undefined) return { status: 403, message: 'the request has no Origin header' };
-  if (!/^application\/json\b/i.test(headers['content-type'] ?? ''))
-    return { status: 415, message: 'send application/json' };
-  return undefined;
+  return method === 'GET' || method === 'HEAD'
+    ? undefined
+    : { status: 405, message: `${method} is not supported here` };
 }
 
 /** Compares secrets in a time that does not depend on where they differ. */
 export function isSameSecret(given: string | undefined, secret: string): boolean {
   const [a, b] = [Buffer.from(given ?? ''), Buffer.from(secret)];
   return a.length === b.length && timingSafeEqual(a, b);
-}
-
-/** The value of a cookie. Browsers send the cookies of all servers on the same host, whatever their port. */
-export function cookieOf(header: string | undefined, name: string): string | undefined {
-  for (const part of (header ?? '').split(';')) {
-    const [key, ...value] = part.split('=');
-    if (key?.trim() === name) return value.join('=').trim();
-  }
-  return undefined;
 }
 
 /** On every response. The pages use only files of this server: no inline script, no inline style, no HTML from strings. */

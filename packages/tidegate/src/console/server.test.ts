@@ -12,7 +12,7 @@ beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'console-'));
   for (const name of ['index.html', 'main.js', 'style.css', 'icon.svg'])
     writeFileSync(join(folder, name), `content of ${name}`);
-  server = await ConsoleServer.listen(0, folder, async ({ path, body }) => ({ path, body }));
+  server = await ConsoleServer.listen(0, folder, async ({ path }) => ({ path }));
   key = new URL(server.address).hash.replace('#key=', '');
 });
 afterAll(() => server.close());
@@ -40,12 +40,7 @@ const ask = (path: string, headers: Record<string, string> = {}, body?: string):
     sent.end(body);
   });
 
-const json = () => ({ origin: server.origin, 'content-type': 'application/json' });
-
-async function cookie(): Promise<string> {
-  const { headers } = await ask('/api/session', json(), JSON.stringify({ key }));
-  return headers['set-cookie']?.[0] ?? '';
-}
+const withKey = () => ({ authorization: `Bearer ${key}` });
 
 it('serves the page with a policy that allows only its own files', async () => {
   const { status, headers, body } = await ask('/');
@@ -68,19 +63,19 @@ it('refuses a name that another site has rebound to a loopback address', async (
   expect((await ask('/', { host: `localhost:${port}` })).status).toBe(200);
 });
 
-it('refuses requests of other sites, even with a session', async () => {
-  const session = { cookie: await cookie() };
+it('refuses requests of other sites, even with the key', async () => {
   const answers = await Promise.all([
-    ask('/api/x', { ...session, origin: 'http://evil.example.com' }),
-    ask('/api/x', { ...session, origin: 'null' }),
-    ask('/api/x', { ...session, 'sec-fetch-site': 'cross-site' }),
-    ask('/api/x', { ...session, 'sec-fetch-site': 'same-site' }),
+    ask('/api/x', { ...withKey(), origin: 'http://evil.example.com' }),
+    ask('/api/x', { ...withKey(), origin: 'null' }),
+    ask('/api/x', { ...withKey(), 'sec-fetch-site': 'cross-site' }),
+    ask('/api/x', { ...withKey(), 'sec-fetch-site': 'same-site' }),
     ask('/main.js', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }),
-    ask('/api/x', { ...session, 'content-type': 'application/json' }, '{}'),
   ]);
-  expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403, 403]);
-  const form = { ...session, origin: server.origin, 'content-type': 'text/plain' };
-  expect((await ask('/api/x', form, '{}')).status).toBe(415);
+  expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403]);
+});
+
+it('only reads', async () => {
+  expect((await ask('/api/x', { ...withKey(), origin: server.origin }, '{}')).status).toBe(405);
 });
 
 it('lets a link of another site open the page', async () => {
@@ -88,19 +83,12 @@ it('lets a link of another site open the page', async () => {
   expect((await ask('/', headers)).status).toBe(200);
 });
 
-it('answers requests for data only with a session', async () => {
+it('answers requests for data only with the key in a header, which browsers never add themselves', async () => {
   expect((await ask('/api/x')).status).toBe(401);
-  expect((await ask('/api/session', json(), '{"key":"wrong"}')).status).toBe(401);
-  expect((await ask('/api/session', json(), 'null')).status).toBe(401);
-  const header = await cookie();
-  expect(header).toMatch(/^tidegate-console-\d+=[\w-]{43}; Path=\/api\/; HttpOnly; SameSite=Strict$/);
-  const other = 'tidegate-console-1=x; ';
-  const { status, body } = await ask('/api/x', { cookie: other + header.split(';')[0] });
+  expect((await ask('/api/x', { authorization: 'Bearer wrong' })).status).toBe(401);
+  expect((await ask('/api/x', { cookie: `key=${key}` })).status).toBe(401);
+  expect((await ask(`/api/x?key=${key}`)).status).toBe(401);
+  const { status, headers, body } = await ask('/api/x', withKey());
   expect({ status, body: JSON.parse(body) }).toEqual({ status: 200, body: { path: 'x' } });
-});
-
-it('refuses a body that is too large or is not JSON', async () => {
-  const headers = { ...json(), cookie: await cookie() };
-  expect((await ask('/api/x', headers, '{')).status).toBe(400);
-  expect((await ask('/api/x', headers, JSON.stringify('x'.repeat(70_000)))).status).toBe(413);
+  expect(headers['set-cookie']).toBeUndefined();
 });

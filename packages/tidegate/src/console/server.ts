@@ -4,16 +4,12 @@ import { Assets } from './assets.ts';
 import { refuseForeign, SECURITY_HEADERS } from './guard.ts';
 import { Session } from './session.ts';
 
-const MAX_BODY_BYTES = 64 * 1024;
-
 /** A request for data, after it was found to come from a page of this server. */
 export interface ApiRequest {
   method: string;
   /** Below `/api/`. */
   path: string;
   query: URLSearchParams;
-  /** The parsed body of a POST. */
-  body: unknown;
   signal: AbortSignal;
 }
 
@@ -36,7 +32,7 @@ export class ConsoleServer {
   readonly #server: Server;
   readonly #assets: Assets;
   readonly #api: Api;
-  #session = new Session(0);
+  readonly #session = new Session();
   #port = 0;
 
   private constructor(folder: string, api: Api) {
@@ -52,7 +48,6 @@ export class ConsoleServer {
       console.#server.listen(port, '127.0.0.1', resolve);
     });
     console.#port = (console.#server.address() as AddressInfo).port;
-    console.#session = new Session(console.#port);
     return console;
   }
 
@@ -93,22 +88,13 @@ export class ConsoleServer {
       if (this.#assets.serve(path, request, response)) return;
       throw new ConsoleError(404, `the console has no page ${path}`);
     }
-    const body = method === 'POST' ? await readJson(request) : undefined;
-    if (path === '/api/session' && method === 'POST') return this.#openSession(body, response);
-    if (!this.#session.isOpen(headers.cookie))
-      throw new ConsoleError(401, 'no session; open the address that `tidegate console` printed');
+    if (!this.#session.isOpen(headers.authorization))
+      throw new ConsoleError(401, 'the key is not valid; open the address that `tidegate console` printed');
     const answer = await this.#api(
-      { method, path: path.slice('/api/'.length), query: target.searchParams, body, signal },
+      { method, path: path.slice('/api/'.length), query: target.searchParams, signal },
       response,
     );
     if (answer !== undefined) sendJson(response, 200, answer);
-  }
-
-  #openSession(body: unknown, response: ServerResponse): void {
-    if (!this.#session.isKey((body as { key?: unknown } | null)?.key))
-      throw new ConsoleError(401, 'the key is not valid; open the address that `tidegate console` printed');
-    response.setHeader('set-cookie', this.#session.cookie);
-    sendJson(response, 200, {});
   }
 }
 
@@ -116,21 +102,6 @@ function parseTarget(url: string): URL {
   // A target with two slashes at its start would be a host for the URL class.
   if (!url.startsWith('/') || url.startsWith('//')) throw new ConsoleError(400, 'invalid request target');
   return new URL(`http://console${url}`);
-}
-
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw new ConsoleError(413, `send at most ${MAX_BODY_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString());
-  } catch {
-    throw new ConsoleError(400, 'the body is not valid JSON');
-  }
 }
 
 function sendJson(response: ServerResponse, status: number, body: object): void {

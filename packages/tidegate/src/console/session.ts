@@ -1,33 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { cookieOf, isSameSecret } from './guard.ts';
-
-const secret = (): string => randomBytes(32).toString('base64url');
+import { isSameSecret } from './guard.ts';
 
 /**
- * Other users of this machine can connect to loopback addresses too, so every request for data needs a session. The address that the
- * command prints ends with a key. The key is in the fragment, which browsers do not send: it gets into no log and no Referer header. The
- * page exchanges it for a cookie that scripts cannot read and that requests of other sites do not carry.
+ * Other users of this machine can connect to loopback addresses too, so every request for data needs a key. The address that the
+ * command prints ends with it, in the fragment, which browsers do not send: it gets into no log and no Referer header.
+ *
+ * The page sends the key in a header and keeps it in its session storage, which belongs to one port. It is not in a cookie:
+ * browsers send cookies to all ports of an address, so to the servers of other users and of pods.
  */
 export class Session {
-  readonly key = secret();
-  readonly #token = secret();
-  readonly #name: string;
+  readonly key = randomBytes(32).toString('base64url');
 
-  /** The cookie has the port in its name, because browsers do not separate cookies by port. */
-  constructor(port: number) {
-    this.#name = `tidegate-console-${port}`;
-  }
-
-  isKey(key: unknown): boolean {
-    return typeof key === 'string' && isSameSecret(key, this.key);
-  }
-
-  /** The Set-Cookie header of a new session. It ends with the browser, and with this process. */
-  get cookie(): string {
-    return `${this.#name}=${this.#token}; Path=/api/; HttpOnly; SameSite=Strict`;
-  }
-
-  isOpen(cookies: string | undefined): boolean {
-    return isSameSecret(cookieOf(cookies, this.#name), this.#token);
+  isOpen(authorization: string | undefined): boolean {
+    return isSameSecret(authorization, `Bearer ${this.key}`);
   }
 }

@@ -1,41 +1,99 @@
 import type { ServerResponse } from 'node:http';
-import type { Hello, Row, StreamEvents } from '@tidegate/console/wire';
-import type { Feed } from './feed.ts';
+import type { Change, Hello, Row, RowId, StreamMessage } from '@tidegate/console/wire';
+import { type Feed, idOf } from './feed.ts';
 
-/** Rows per message of the first state, so that the browser can paint before all of them have arrived. */
-const CHUNK = 500;
-/** A browser that does not read has to start again, instead of filling the memory of this process. */
-const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
-/** A comment, so that a dead connection is noticed. */
+/** About the size of a message with rows, in characters, so that the browser can paint before all of them have arrived. */
+const MESSAGE_SIZE = 128 * 1024;
+/** An empty line, so that a dead connection is noticed. */
 const PING_MS = 15_000;
 
-/** Sends the state and then every change of the rows, as server-sent events, until the client disconnects. */
+/** Sends the state and then every change of the rows until the client disconnects: one message in JSON per line. */
 export function stream(response: ServerResponse, feed: Feed, hello: Hello): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-  const send = <E extends keyof StreamEvents>(event: E, data: StreamEvents[E]): void => {
-    // JSON has no line breaks outside of strings, and escapes those in strings.
-    response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-    if (response.writableLength > MAX_BUFFERED_BYTES) response.destroy();
+  response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });
+  const messages = new Messages(feed, hello);
+  let isBlocked = false;
+  const pump = (): void => {
+    while (!isBlocked && !response.destroyed) {
+      const message = messages.next();
+      if (message === undefined) return;
+      isBlocked = !response.write(`${JSON.stringify(message)}\n`);
+    }
   };
-  send('hello', hello);
-  let chunk: Row[] = [];
-  const flush = (): void => {
-    if (chunk.length > 0) send('change', { put: chunk });
-    chunk = [];
-  };
-  for (const row of feed.rows) {
-    chunk.push(row);
-    if (chunk.length === CHUNK) flush();
-  }
-  flush();
-  send('sources', [...feed.states]);
-  const stop = feed.listen({
-    change: (change) => send('change', change),
-    sources: (states) => send('sources', states),
+  response.on('drain', () => {
+    isBlocked = false;
+    pump();
   });
-  const ping = setInterval(() => response.write(': ping\n\n'), PING_MS);
+  const stop = feed.listen({
+    changed: (rows) => {
+      messages.changed(rows);
+      pump();
+    },
+    sources: () => {
+      messages.sourcesChanged();
+      pump();
+    },
+  });
+  const ping = setInterval(() => isBlocked || response.write('\n'), PING_MS);
   response.once('close', () => {
     clearInterval(ping);
     stop();
   });
+  pump();
+}
+
+/**
+ * What one browser has yet to receive. Only the names of rows wait, and each once: a browser that reads slowly gets the newest
+ * state of a row, and needs no memory for the states before it.
+ */
+class Messages {
+  readonly #feed: Feed;
+  readonly #waiting: Map<string, RowId>;
+  #hello: Hello | undefined;
+  /** Whether all rows of the first state were sent. Then the states of the sources no longer wait for rows. */
+  #isComplete = false;
+  #hasSources = true;
+
+  constructor(feed: Feed, hello: Hello) {
+    this.#feed = feed;
+    this.#hello = hello;
+    this.#waiting = new Map([...feed.rows].map((row) => [idOf(row), row]));
+  }
+
+  changed(rows: readonly RowId[]): void {
+    for (const row of rows) this.#waiting.set(idOf(row), row);
+  }
+
+  sourcesChanged(): void {
+    this.#hasSources = true;
+  }
+
+  /** Undefined if the browser has received everything. */
+  next(): StreamMessage | undefined {
+    if (this.#hello !== undefined) {
+      const hello = this.#hello;
+      this.#hello = undefined;
+      return ['hello', hello];
+    }
+    if (this.#waiting.size === 0) this.#isComplete = true;
+    if (this.#isComplete && this.#hasSources) {
+      this.#hasSources = false;
+      return ['sources', [...this.#feed.states]];
+    }
+    return this.#waiting.size === 0 ? undefined : ['change', this.#nextRows()];
+  }
+
+  #nextRows(): Change {
+    const put: Row[] = [];
+    const drop: RowId[] = [];
+    let size = 0;
+    for (const [id, { kind, key }] of this.#waiting) {
+      if (size > MESSAGE_SIZE) break;
+      this.#waiting.delete(id);
+      const row = this.#feed.get({ kind, key });
+      if (row === undefined) drop.push({ kind, key });
+      else put.push(row);
+      size += JSON.stringify(row ?? key).length;
+    }
+    return { put, drop };
+  }
 }
