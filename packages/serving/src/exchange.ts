@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import type { Status } from '@tidegate/kube';
 import { stringify } from 'yaml';
 
@@ -9,8 +10,6 @@ const COMPRESS_FROM = 128 * 1024;
 
 /** Lists are written in chunks of about this size, so that a huge list does not block other requests. */
 const WRITE_SIZE = 256 * 1024;
-
-const zip = promisify(gzip);
 
 /** One request and its response, with the headers that accompany the answer. */
 export class Exchange {
@@ -60,17 +59,20 @@ export class Exchange {
     let size = 0;
     for (const part of parts) size += part.length;
     if (size >= COMPRESS_FROM && /\bgzip\b/.test(String(this.request.headers['accept-encoding'] ?? ''))) {
-      const zipped = await zip(Buffer.concat(parts, size), { level: 1 });
-      this.head(code, type, {
-        'Content-Length': zipped.length,
-        'Content-Encoding': 'gzip',
-        Vary: 'Accept-Encoding',
-      });
-      this.response.end(zipped);
-      return;
+      this.head(code, type, { 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' });
+      return this.#compress(parts);
     }
     this.head(code, type, { 'Content-Length': size });
     await this.#send(parts);
+  }
+
+  /** Compresses while the client reads: what clients do not read must not fill the memory. */
+  async #compress(parts: Buffer[]): Promise<void> {
+    try {
+      await pipeline(Readable.from(parts), createGzip({ level: 1 }), this.response);
+    } catch (error) {
+      if (!this.response.destroyed) throw error; // Otherwise the client has left.
+    }
   }
 
   async #send(parts: Buffer[]): Promise<void> {
