@@ -27,13 +27,13 @@ it('leaves out empty lines, and a last line that is not complete', async () => {
 });
 
 it('stops the stream when its reader stops', async () => {
-  let isCancelled = false;
+  let isCanceled = false;
   const endless = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(new TextEncoder().encode('x\n')),
     cancel: () => {
-      isCancelled = true;
+      isCanceled = true;
     },
   });
   for await (const _line of linesOf(endless)) break;
-  expect(isCancelled).toBe(true);
+  expect(isCanceled).toBe(true);
 });
