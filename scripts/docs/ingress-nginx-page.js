@@ -68,7 +68,9 @@ the Ingress; the router may read only the Secrets that its Ingresses name. Witho
 
 A backend whose certificate is not valid gets no request; if no other endpoint can, the response is 502. Unlike with ingress-nginx, the
 annotations also apply without \`proxy-ssl-secret\`, and the default of \`proxy-ssl-name\` is the name of the Service. With nginx, the agent of the
-router does the TLS handshake: requests with methods that are not idempotent are not sent to another endpoint after a failed handshake.
+router does the TLS handshake: requests with methods that are not idempotent are not sent to another endpoint after a failed handshake,
+\`proxy-connect-timeout\` does not apply (the default of the router does), and an endpoint that does not complete the connection and the
+handshake in time gives the response 502, where the embedded data plane gives 504.
 
 ### Servers that authenticate clients
 
@@ -87,6 +89,28 @@ not checked.
 Backends get the headers in \`auth-response-headers\` from the server only, never from a client. With \`auth-cache-key\`, answers are kept
 for each path of an Ingress. The parts of a key are compared one by one, and \`$remote_user\` stands for the whole header Authorization.
 Answers that set cookies, or with Expires or Vary, are not kept.
+
+\`auth-proxy-set-headers\` names a ConfigMap in the namespace of the Ingress, whose keys are headers that the server gets in place of those of
+the client. Headers that belong to the connection or that the router sets itself are refused, for example Host and \`X-Forwarded-For\`.
+The rules for values, and what happens without the ConfigMap, are those of the next section.
+
+### Headers of responses
+
+\`custom-headers\` names a ConfigMap in the namespace of the Ingress. Its keys are headers that all responses for the paths get, also those of
+the router itself; they replace headers of backends. Administrators list the names that they allow on the IngressClass:
+
+\`\`\`sh
+kubectl annotate ingressclass nginx tidegate.io/allowed-response-headers=X-Frame-Options,Strict-Transport-Security
+\`\`\`
+
+This is what \`global-allowed-response-headers\` is for ingress-nginx. By default none is allowed, and admission rejects the annotation.
+Headers that belong to the connection, and Content-Encoding, Content-Range, Content-Type, Date, Location, Server, Set-Cookie, Vary and
+WWW-Authenticate, cannot be allowed. Values are printable ASCII. Unlike with ingress-nginx, they contain no variables: a value with \`$\` is
+refused. CORS headers of annotations win.
+
+The router may read only the ConfigMaps that its Ingresses name. Without the ConfigMap, or if anything in it is not allowed, all requests for
+the paths get the response 503, as with ingress-nginx. An event of the Ingress (\`HeadersNotFound\`, \`InvalidHeaders\`), the status of the
+L7Router, the log of the router and \`tidegate trace\` show why. A change of the ConfigMap or of the IngressClass applies at once.
 
 ### Other sites (CORS)
 
@@ -124,7 +148,9 @@ endpoint answers, are replaced by the response of the Service in \`default-backe
 for \`/\` without a body, with the method GET or HEAD and the headers \`X-Code\`, \`X-Format\`, \`X-Original-URI\`, \`X-Namespace\`,
 \`X-Ingress-Name\`, \`X-Service-Name\` and \`X-Service-Port\`. Unlike with ingress-nginx, only 403, 404, 429, 500, 502, 503 and 504 can be listed,
 and responses of the router by other policies, for example of allow lists, are not replaced. Responses of gRPC are not replaced. If a
-backend has no endpoints, the Service gets the requests as they are, with these headers and the code 503.
+backend has no endpoints, the Service gets the requests as they are, with these headers and the code 503. With nginx, if the last endpoint
+answers with a status that only \`proxy-next-upstream\` lists, the client gets this status with a text of the router, not the response of
+the endpoint.
 
 ### Copies of requests
 
@@ -163,6 +189,10 @@ it is meant to exclude:
 - This includes the paths of other Ingresses of the same host and namespace, which get an event too. A backend may take
   another path than the protected one for the same, for example \`//admin\` or \`/Admin\` for \`/admin\`, and these Ingresses
   would forward it. To keep the other paths available, give them a host of their own.
+
+The message for a snippet names the annotations that do the same as its directives, where they exist: for headers, redirects, refusals, lists of
+networks, timeouts and sizes, also in \`if\` and \`location\`. \`tidegate migrate ingress-nginx\` shows it too. Snippets are only read for
+this message; nothing of them is ever applied.
 
 They are refused with every prefix, because ingress-nginx can be configured to use another prefix, and because other controllers
 use the same names for the same purposes. Unknown names are refused, also with every prefix, if they begin with \`auth-\`,

@@ -3,7 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Driver } from '../../packages/tidegate/src/dataplane/driver.ts';
 import { HONORED, IGNORED, REFUSED } from '../../packages/tidegate/src/ingress/nginx-annotations/index.ts';
 import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
-import { ingress, secret } from '../../packages/tidegate/src/ingress/testing/objects.ts';
+import {
+  classWithHeaders,
+  configMap,
+  ingress,
+  secret,
+} from '../../packages/tidegate/src/ingress/testing/objects.ts';
 import { askRaw, shownCertificate, statusOf } from './support/client.ts';
 import { Cluster } from './support/cluster.ts';
 import { EVIL_TEXTS } from './support/evil-texts.ts';
@@ -62,6 +67,7 @@ export function injection(make: MakeDriver, processesOf: (driver: Driver) => Pro
           tls: [{ hosts: ['victim.io'], secretName: 'tls' }],
         }),
       );
+      cluster.put('IngressClass', classWithHeaders('X-Evil'));
       await cluster.serve();
       before = await probe(cluster.world);
       expect(before.answers).toEqual(['victim', 'victim', 'victim', 404, 404, 404]);
@@ -76,11 +82,14 @@ export function injection(make: MakeDriver, processesOf: (driver: Driver) => Pro
         for (const each of all) cluster.put('Ingress', each);
         for (const name of ['tls', text]) {
           cluster.put('Secret', secret(name, { certificate: text, key: text }, { namespace: 'evil' }));
+          cluster.put('ConfigMap', configMap(name, { [text]: text }, 'evil'));
         }
+        cluster.put('ConfigMap', configMap('value', { 'X-Evil': text }, 'evil'));
         await cluster.serve();
         expect(await probe(cluster.world)).toEqual(before);
         for (const { metadata } of all) cluster.remove('Ingress', `evil/${metadata.name}`);
         for (const name of ['tls', text]) cluster.remove('Secret', `evil/${name}`);
+        for (const name of ['tls', 'value', text]) cluster.remove('ConfigMap', `evil/${name}`);
         await cluster.serve();
         expect(await probe(cluster.world)).toEqual(before);
       },
@@ -188,6 +197,16 @@ function evilIngresses(text: string): Ingress[] {
       plain(`annotation-${at}`, {
         annotations: { [name]: text },
         rules: { [`evil${at}.io/(a)`]: 'evil:80', [`evil${at}.io/`]: 'evil:80' },
+      }),
+    ),
+    ...['tls', 'value', text].map((name, at) =>
+      plain(`headers-${at}`, {
+        rules: { [`headers${at}.io/`]: 'evil:80' },
+        annotations: {
+          'nginx.ingress.kubernetes.io/custom-headers': name,
+          'nginx.ingress.kubernetes.io/auth-url': 'http://auth.example.com/',
+          'nginx.ingress.kubernetes.io/auth-proxy-set-headers': name,
+        },
       }),
     ),
     plain('unknown', { annotations: { [`tidegate.io/${text}`]: text, [text]: text } }),

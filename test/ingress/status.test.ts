@@ -125,7 +125,7 @@ describe('the ingress controllers', () => {
     await eventually(async () => (await annotation()) === undefined);
   });
 
-  it('let a router read the Secrets of its own Ingresses only', async () => {
+  it('let a router read the Secrets and ConfigMaps of its own Ingresses only', async () => {
     await world.make(
       ingressObject('a', 'gold', ['a.example'], { secretName: 'a-tls' }),
       ingressObject('b', 'gold', ['b.example'], { secretName: 'b-tls' }),
@@ -150,8 +150,14 @@ describe('the ingress controllers', () => {
     // This changes no generation.
     await world.client.patch(INGRESSES, target, 'merge', { metadata: { annotations } });
     await expect.poll(() => names('gold')).toEqual(rights('users'));
-    const other = { 'nginx.ingress.kubernetes.io/auth-secret': 'other/users' };
+    const other = {
+      'nginx.ingress.kubernetes.io/auth-secret': 'other/users',
+      'nginx.ingress.kubernetes.io/custom-headers': 'headers',
+    };
     await world.client.patch(INGRESSES, target, 'merge', { metadata: { annotations: other } });
+    await expect.poll(() => names('gold')).toEqual([[['configmaps'], ['headers'], ['list', 'watch']]]);
+    const elsewhere = { 'nginx.ingress.kubernetes.io/custom-headers': 'other/headers' };
+    await world.client.patch(INGRESSES, target, 'merge', { metadata: { annotations: elsewhere } });
     await expect.poll(() => names('gold')).toBeUndefined();
   });
 

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  CONFIG_MAPS,
   ENDPOINT_SLICES,
   fixedCredential,
   INGRESS_CLASSES,
@@ -28,6 +29,8 @@ import {
 import { clientSettingsOf } from '../../packages/tidegate/src/ingress/clients/index.ts';
 import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
 import {
+  classWithHeaders,
+  configMap,
   hostClaim,
   ingress,
   secret,
@@ -328,6 +331,41 @@ describe('certificates', () => {
       },
     );
   }
+});
+
+describe('headers of a ConfigMap', () => {
+  it('change with the ConfigMap and the class, and survive a restart without the API server', async () => {
+    const className = `headers-${count}`;
+    await cluster.client.create(INGRESS_CLASSES, classWithHeaders('X-A', className));
+    const annotations = { 'nginx.ingress.kubernetes.io/custom-headers': 'headers' };
+    await create(INGRESSES, web({ [`${host('a')}/`]: 'web:http' }, { annotations, className }));
+    const first = await run({ classNames: [className] }).ready();
+    const headers = (allowed: string, { driver }: Running = first) =>
+      driver.table.credentials.get(`${namespace}/headers#headers=${allowed}`)?.headers;
+    await create(CONFIG_MAPS, configMap('headers', { 'X-A': '1' }));
+    await expect.poll(() => headers('x-a')).toEqual({ 'X-A': '1' });
+    await update(CONFIG_MAPS, configMap('headers', { 'X-A': '2' }));
+    await expect.poll(() => headers('x-a')).toEqual({ 'X-A': '2' });
+    await cluster.client.patch(INGRESS_CLASSES, { name: className }, 'merge', {
+      metadata: classWithHeaders('X-A,X-B', className).metadata,
+    });
+    await expect.poll(() => headers('x-a,x-b')).toEqual({ 'X-A': '2' });
+    await first.stop();
+    const nowhere = new KubeClient({
+      ...(await loadConfig({ path: cluster.kubeconfig, env: {} })),
+      server: 'https://127.0.0.1:1',
+    });
+    const second = await run({ classNames: [className], client: nowhere }).ready();
+    expect(headers('x-a,x-b', second)).toEqual({ 'X-A': '2' });
+    await second.stop();
+    await nowhere.close();
+    const third = await run({ classNames: [className] }).ready();
+    // No table of this run was without the headers.
+    await expect.poll(() => third.driver.deltas.length).toBeGreaterThan(1);
+    expect(third.driver.deltas.flatMap(({ credentials }) => credentials?.remove ?? [])).toEqual([]);
+    await cluster.client.delete(CONFIG_MAPS, { name: 'headers', namespace });
+    await expect.poll(() => headers('x-a,x-b', third)).toBeUndefined();
+  });
 });
 
 describe('starting and stopping', () => {

@@ -9,6 +9,7 @@ import { canaries } from './canaries.ts';
 import { ciphers } from './ciphers.ts';
 import { clientCertificates } from './client-certificates.ts';
 import { cors } from './cors.ts';
+import { customHeaders } from './custom-headers.ts';
 import { errors } from './errors.ts';
 import { externalAuthentication } from './external-auth.ts';
 import { forwarding } from './forwarding.ts';
@@ -24,6 +25,6 @@ import { basicAuthentication } from './users.ts';
 export function policies(make: MakeDriver): void {
   const access = [sources, basicAuthentication, clientCertificates, externalAuthentication, limits];
   const forwarded = [forwarding, canaries, affinity, balance, cors, redirects, rewrites, responses];
-  const others = [aliases, mirrors, logging, backendTls, ciphers, errors, attachedPolicies];
+  const others = [aliases, mirrors, logging, backendTls, ciphers, customHeaders, errors, attachedPolicies];
   for (const topic of [...access, ...forwarded, ...others]) topic(make);
 }

@@ -80,6 +80,8 @@ export const MIGRATION_COPY_LABEL = 'migrate.tidegate.io/copy';
 export const MIGRATION_COPY_OF_ANNOTATION = 'migrate.tidegate.io/copy-of';
 /** Prefix of all Tidegate annotations on Ingresses. Unknown annotations with this prefix are rejected. */
 export const INGRESS_ANNOTATION_PREFIX = 'tidegate.io/';
+/** On an IngressClass: comma-separated names of headers that Ingresses of the class can add to responses. */
+export const ALLOWED_RESPONSE_HEADERS_ANNOTATION = 'tidegate.io/allowed-response-headers';
 /** On an Ingress: the protocol of the backends. */
 export const BACKEND_PROTOCOL_ANNOTATION = 'tidegate.io/backend-protocol';
 /** On an Ingress: how requests are distributed over endpoints. */

@@ -1,4 +1,6 @@
 import {
+  CONFIG_MAPS,
+  type ConfigMap,
   type EndpointSlice,
   INGRESS_CLASSES,
   INGRESSES,
@@ -31,7 +33,7 @@ import {
   ROUTE_POLICIES,
 } from '../api/index.ts';
 import { secretsOfPolicy } from '../ingress/attached-policies/index.ts';
-import { secretsOfAnnotations } from '../ingress/compile/index.ts';
+import { configMapsOfAnnotations, secretsOfAnnotations } from '../ingress/compile/index.ts';
 import { servedEndpointSlices } from '../ingress/endpoint-slices.ts';
 import { type MatchRequest, requestHost, wildcardOf } from '../ingress/match/index.ts';
 import type { TraceObjects } from '../router/index.ts';
@@ -54,6 +56,7 @@ export async function readTraceFiles(paths: readonly string[]): Promise<TraceObj
     services: inNamespace<Service>('Service'),
     slices: inNamespace<EndpointSlice>('EndpointSlice'),
     secrets: inNamespace<Secret>('Secret'),
+    configMaps: inNamespace<ConfigMap>('ConfigMap'),
     routers: all<L7Router>('L7Router'),
     claims: noneIfEmpty(all<HostClaim>('HostClaim')),
     routePolicies: inNamespace<AttachedPolicy>('RoutePolicy'),
@@ -94,6 +97,11 @@ export async function readTraceCluster(
       secrets: await readSecrets(client, ingresses, [...routePolicies, ...clusterRoutePolicies], request),
       routePolicies,
       clusterRoutePolicies,
+      configMaps: await readNamed(
+        client,
+        CONFIG_MAPS,
+        ingressesOf(ingresses, request).flatMap(configMapsOfAnnotations).map(splitKey),
+      ),
       routers: await listKnown(L7_ROUTERS),
       claims: noneIfEmpty(await listKnown(HOST_CLAIMS)),
       nodes: await listKnown(NODES),
@@ -127,19 +135,33 @@ async function readSecrets(
       )
       .map(({ secretName = '' }) => ({ namespace: metadata.namespace, name: secretName })),
   );
-  for (const ingress of ingresses) {
-    const isNamed = (ingress.spec?.rules ?? []).some(({ host: each = '' }) =>
-      ['', ...names].includes(each.toLowerCase()),
-    );
-    if (isNamed) references.push(...secretsOfAnnotations(ingress).map(splitKey));
-  }
+  for (const ingress of ingressesOf(ingresses, request))
+    references.push(...secretsOfAnnotations(ingress).map(splitKey));
   references.push(...policies.flatMap((policy) => secretsOfPolicy(policy).map(splitKey)));
+  return readNamed(client, SECRETS, references);
+}
+
+/** The Ingresses with rules that can apply to the host. */
+function ingressesOf(ingresses: readonly Ingress[], request: MatchRequest): Ingress[] {
+  const host = requestHost(request.host) ?? '';
+  const names = ['', host, wildcardOf(host) ?? host];
+  return ingresses.filter(({ spec }) =>
+    (spec?.rules ?? []).some(({ host: each = '' }) => names.includes(each.toLowerCase())),
+  );
+}
+
+/** Each once. Objects that do not exist or must not be read are left out. */
+async function readNamed<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  references: readonly { namespace?: string | undefined; name: string }[],
+): Promise<T[]> {
   const distinct = new Map(
     references.filter(({ name }) => name !== '').map((each) => [JSON.stringify(each), each]),
   );
   const found = await Promise.all(
     [...distinct.values()].map((target) =>
-      client.get(SECRETS, target).then((secret) => [secret], emptyIfUnavailable),
+      client.get(resource, target).then((object) => [object], emptyIfUnavailable),
     ),
   );
   return found.flat();

@@ -173,9 +173,16 @@ function answered(
 
 /** What is missing, if a route serves no client. */
 function unusable(policy: RouteAction['policy']): string {
-  if (policy?.basic === undefined) return 'a policy cannot be applied';
-  const { secret } = credentialsReference(policy.basic.credentials);
-  return `Secret ${secret} with its users does not exist, is invalid or cannot be read`;
+  const headers = [policy?.customHeaders?.credentials, policy?.externalAuth?.headers].flatMap((id) =>
+    id === undefined ? [] : `ConfigMap ${credentialsReference(id).secret} with headers`,
+  );
+  const users =
+    policy?.basic === undefined
+      ? []
+      : [`Secret ${credentialsReference(policy.basic.credentials).secret} with its users`];
+  const needed = [...users, ...headers];
+  if (needed.length === 0) return 'a policy cannot be applied';
+  return `${needed.join(' or ')} does not exist, is invalid or cannot be read`;
 }
 
 const ANSWERS: Readonly<Record<number, string>> = {

@@ -134,19 +134,21 @@ function actionWith(key: Key, { policy, ...action }: RouteAction): RouteAction {
 
 const policyWith = (
   key: Key,
-  { basic, clientCertificate, externalAuth, mirror, errors, ...policy }: RoutePolicy,
+  { basic, clientCertificate, customHeaders, externalAuth, mirror, errors, ...policy }: RoutePolicy,
 ): RoutePolicy => ({
   ...policy,
   ...(basic && { basic: { ...basic, credentials: key(basic.credentials) } }),
   ...(clientCertificate && {
     clientCertificate: { ...clientCertificate, credentials: key(clientCertificate.credentials) },
   }),
+  ...(customHeaders && { customHeaders: { credentials: key(customHeaders.credentials) } }),
   ...(errors && { errors: { ...errors, upstream: key(errors.upstream) } }),
   ...(mirror && { mirror: { ...mirror, upstream: key(mirror.upstream) } }),
   ...(externalAuth && {
     externalAuth: {
       ...externalAuth,
       ...(externalAuth.upstream !== undefined && { upstream: key(externalAuth.upstream) }),
+      ...(externalAuth.headers !== undefined && { headers: key(externalAuth.headers) }),
     },
   }),
 });

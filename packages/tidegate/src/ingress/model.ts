@@ -158,6 +158,7 @@ export interface Credentials {
   /**
    * `<namespace>/<name>` of the Secret, followed by `#map` if its keys are the names of the users, by `#ca` if it has
    * authorities, or by `#client` or `#client-ca` if it is for connections to endpoints.
+   * For headers: `<namespace>/<name>` of the ConfigMap, followed by `#auth-headers`, or by `#headers=` and the allowed names.
    */
   readonly id: string;
   /** Hashes of the passwords by name, in the formats of `passwords/formats.ts`. */
@@ -166,6 +167,8 @@ export interface Credentials {
   readonly authorities?: Authorities;
   /** For connections to endpoints. Then there are no users. */
   readonly client?: ClientPair;
+  /** For responses, or for servers that authenticate clients. Then there are no users. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** What the router shows to endpoints, and what it checks them with, in PEM. */

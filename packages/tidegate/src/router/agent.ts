@@ -1,34 +1,36 @@
 import {
   aborted,
   type Clock,
+  CONFIG_MAPS,
+  type ConfigMap,
   Informers,
   type KubeObject,
   keyOf,
   orAborted,
   type Random,
   type Resource,
+  SECRETS,
   type Secret,
   sleep,
 } from '@tidegate/kube';
 import { HOST_CLAIMS, ROUTE_POLICIES } from '../api/index.ts';
 import type { Listening } from '../dataplane/driver.ts';
-import { Compiler } from '../ingress/compile/index.ts';
+import { Compiler, type Flushed } from '../ingress/compile/index.ts';
 import { endpointSlices } from '../ingress/endpoint-slices.ts';
-import type { Changes } from '../ingress/model.ts';
 import { PoolNodes } from '../ingress/pool-nodes.ts';
 import { AgentProblems } from './agent-problems.ts';
 import { ExternalNames } from './external-names.ts';
 import { feed } from './feed.ts';
+import { NamedWatches } from './named-watches.ts';
 import type { RouterOptions } from './options.ts';
 import { OwnL7Router } from './own-l7-router.ts';
 import { Programmer } from './programmer.ts';
 import type { Resolve } from './resolve.ts';
 import { SecretReads } from './secret-reads.ts';
 import type { SecretSource } from './secret-source.ts';
-import { SecretWatches } from './secret-watches.ts';
 import { type InformerSource, SectionInformers } from './section-informers.ts';
 import type { Snapshot } from './snapshot.ts';
-import { storedSecrets } from './stored-secrets.ts';
+import { storedConfigMaps, storedSecrets } from './stored-secrets.ts';
 
 type AgentOptions = Omit<RouterOptions, 'stateDirectory' | 'admin' | 'noticeMs' | 'drainMs'> & {
   clock: Clock;
@@ -62,11 +64,14 @@ export class Agent {
   readonly #names: ExternalNames;
   readonly #programmer: Programmer;
   readonly #secrets: SecretSource;
+  readonly #configMaps: NamedWatches<ConfigMap>;
   readonly #ownRouter: OwnL7Router | undefined;
   readonly #nodes: PoolNodes | undefined;
   readonly #stop = new AbortController();
   /** The Secrets of certificates and users in the stored table. They replace the real Secrets until those are synced. */
   readonly #remembered = new Set<string>();
+  /** The same for ConfigMaps. */
+  readonly #rememberedConfigMaps = new Set<string>();
   /** A table was applied in this run, stored or compiled. */
   #isServing = false;
 
@@ -87,7 +92,13 @@ export class Agent {
     const onSecret = (key: string, secret: Secret | undefined): void => this.#onSecret(key, secret);
     const reads =
       router === undefined ? undefined : new SecretReads({ client, onSecret, clock, random, log });
-    this.#secrets = reads ?? new SecretWatches({ client, onSecret, clock, random, log });
+    const watching = { client, clock, random, log };
+    this.#secrets = reads ?? new NamedWatches({ ...watching, resource: SECRETS, onObject: onSecret });
+    this.#configMaps = new NamedWatches({
+      ...watching,
+      resource: CONFIG_MAPS,
+      onObject: (key, configMap) => this.#onConfigMap(key, configMap),
+    });
     const compiler = this.#compiler;
     const informers = this.#informers;
     const problems = new AgentProblems(compiler);
@@ -97,7 +108,7 @@ export class Agent {
       compiler,
       driver,
       names: this.#names,
-      onSecrets: (changes) => this.#onSecrets(changes),
+      onWanted: (wanted) => this.#onWanted(wanted),
       onOutcomes: (changes) => problems.note(changes),
       // The generation of the L7Router whose hosts are about to be compiled. It is reported once they are served.
       checkpoint: () => {
@@ -148,6 +159,10 @@ export class Agent {
   async listen(): Promise<Listening> {
     const before = await this.#options.snapshot.load();
     for (const secret of before === undefined ? [] : storedSecrets(before)) this.#remember(secret);
+    for (const configMap of before === undefined ? [] : storedConfigMaps(before)) {
+      this.#rememberedConfigMaps.add(keyOf(configMap));
+      this.#compiler.put('ConfigMap', configMap);
+    }
     return this.#programmer.listen(before);
   }
 
@@ -161,7 +176,11 @@ export class Agent {
       this.#programmer.prepare();
       this.#forgetUnused();
       const { clock } = this.#options;
-      const needed = Promise.all([this.#secrets.answered(), this.#names.answered()]);
+      const needed = Promise.all([
+        this.#secrets.answered(),
+        this.#configMaps.answered(),
+        this.#names.answered(),
+      ]);
       await Promise.race([needed, sleep(clock, DEPENDENCIES_TIMEOUT_MS, signal)]);
       await this.#programmer.start();
       await aborted(signal);
@@ -174,6 +193,7 @@ export class Agent {
       this.#ownRouter?.close();
       this.#informers.close?.();
       await this.#secrets.close();
+      await this.#configMaps.close();
       await following;
     }
   }
@@ -203,12 +223,23 @@ export class Agent {
     ]);
   }
 
-  #onSecrets({ set, remove }: Changes<string, string>): void {
-    for (const key of set) this.#secrets.follow(key);
-    for (const key of remove) {
+  #onWanted({ secrets, configMaps }: Pick<Flushed, 'secrets' | 'configMaps'>): void {
+    for (const key of secrets.set) this.#secrets.follow(key);
+    for (const key of secrets.remove) {
       this.#secrets.unfollow(key);
       this.#compiler.remove('Secret', key);
     }
+    for (const key of configMaps.set) this.#configMaps.follow(key);
+    for (const key of configMaps.remove) {
+      this.#configMaps.unfollow(key);
+      this.#compiler.remove('ConfigMap', key);
+    }
+  }
+
+  #onConfigMap(key: string, configMap: ConfigMap | undefined): void {
+    if (configMap === undefined) this.#compiler.remove('ConfigMap', key);
+    else this.#compiler.put('ConfigMap', configMap);
+    this.#programmer.touch('routes');
   }
 
   #onSecret(key: string, secret: Secret | undefined): void {
@@ -223,10 +254,13 @@ export class Agent {
     this.#compiler.put('Secret', secret);
   }
 
-  /** Drops remembered Secrets that no Ingress refers to any more. */
+  /** Drops remembered Secrets and ConfigMaps that no Ingress refers to any more. */
   #forgetUnused(): void {
     for (const key of this.#remembered) if (!this.#secrets.follows(key)) this.#compiler.remove('Secret', key);
+    for (const key of this.#rememberedConfigMaps)
+      if (!this.#configMaps.follows(key)) this.#compiler.remove('ConfigMap', key);
     this.#remembered.clear();
+    this.#rememberedConfigMaps.clear();
   }
 }
 

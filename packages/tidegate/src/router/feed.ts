@@ -29,7 +29,7 @@ interface FeedOptions {
 }
 
 /**
- * Gives all objects that routes depend on to the compiler, except Secrets. Resolves when all informers are synced.
+ * Gives all objects that routes depend on to the compiler, except Secrets and ConfigMaps. Resolves when all informers are synced.
  * `signal` ends what informers do not end: notifications about nodes of the pool.
  */
 export async function feed({
@@ -42,7 +42,7 @@ export async function feed({
   touch,
   signal,
 }: FeedOptions): Promise<void> {
-  const follow = <K extends Exclude<keyof Inputs, 'Secret'>>(
+  const follow = <K extends Exclude<keyof Inputs, 'Secret' | 'ConfigMap'>>(
     kind: K,
     resource: Resource<Inputs[K]>,
     what: 'endpoints' | 'routes',

@@ -28,7 +28,7 @@ beforeEach(async () => {
       clock,
       log: silentLogger,
     }),
-    onSecrets: () => {},
+    onWanted: () => {},
     onOutcomes: () => {},
     checkpoint: () => {
       const turn = ++turns;

@@ -1,6 +1,6 @@
 import { backoffDelay, type Clock, type Logger, type Metrics, type Random } from '@tidegate/kube';
 import { CapacityError, type Driver, type Listening, NeedsFullState } from '../dataplane/driver.ts';
-import type { Compiler, Outcome } from '../ingress/compile/index.ts';
+import type { Compiler, Flushed, Outcome } from '../ingress/compile/index.ts';
 import type { Changes, Delta } from '../ingress/model.ts';
 import type { Content, ExternalNames } from './external-names.ts';
 
@@ -8,8 +8,8 @@ export interface ProgrammerOptions {
   compiler: Compiler;
   driver: Driver;
   names: ExternalNames;
-  /** Called with the Secrets that are needed from now on, and those that are not needed any more. */
-  onSecrets(changes: Changes<string, string>): void;
+  /** Called with the Secrets and ConfigMaps that are needed from now on, and those that are not needed any more. */
+  onWanted(wanted: Pick<Flushed, 'secrets' | 'configMaps'>): void;
   /** Called with outcomes that have changed. */
   onOutcomes(changes: Changes<string, Outcome>): void;
   /** Called before pending changes are compiled. The function that it returns is called once they are served. */
@@ -186,11 +186,11 @@ export class Programmer {
     }
   }
 
-  /** Compiles pending changes. Also starts and stops watches of Secrets and lookups of DNS names. */
+  /** Compiles pending changes. Also starts and stops watches of Secrets and ConfigMaps, and lookups of DNS names. */
   #flush(): Content | undefined {
-    const { compiler, names, onSecrets, onOutcomes, log } = this.#options;
-    const { delta, secrets, outcomes } = compiler.flush();
-    onSecrets(secrets);
+    const { compiler, names, onWanted, onOutcomes, log } = this.#options;
+    const { delta, secrets, configMaps, outcomes } = compiler.flush();
+    onWanted({ secrets, configMaps });
     onOutcomes(outcomes);
     // The manager does not read users, so only the router can report what is wrong with them.
     for (const { ingress, problems } of outcomes.set)

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import type { Delta } from '../ingress/model.ts';
-import { storedSecrets } from './stored-secrets.ts';
+import { storedConfigMaps, storedSecrets } from './stored-secrets.ts';
 
 const NONE = { set: [], remove: [] };
 
-it('restores Secrets with certificates, users and authorities from a stored table', () => {
+it('restores Secrets with certificates, users and authorities, and ConfigMaps, from a stored table', () => {
   const before: Delta = {
     ...{ from: 0, to: 1, hosts: NONE, upstreams: NONE },
     certificates: {
@@ -15,6 +15,8 @@ it('restores Secrets with certificates, users and authorities from a stored tabl
       set: [
         { id: 'shop/both#client-ca', users: {}, client: { certificate: 'C', key: 'K', authorities: 'A' } },
         { id: 'shop/ca#ca', users: {}, authorities: { certificates: ['A', 'B'], revoked: ['R'] } },
+        { id: 'shop/both#auth-headers', users: {}, headers: { 'X-A': '1' } },
+        { id: 'shop/both#headers=x-b', users: {}, headers: { 'X-B': '2' } },
         { id: 'shop/users', users: { ann: 'x' } },
         { id: 'shop/users#map', users: { auth: 'y', bob: 'z' } },
       ],
@@ -32,5 +34,8 @@ it('restores Secrets with certificates, users and authorities from a stored tabl
     ['both', 'kubernetes.io/tls', { 'tls.crt': 'C', 'tls.key': 'K', 'ca.crt': 'A' }],
     ['ca', 'Opaque', { 'ca.crt': 'AB', 'ca.crl': 'R' }],
     ['users', 'Opaque', { auth: 'ann:x\n', bob: 'z' }],
+  ]);
+  expect(storedConfigMaps(before)).toMatchObject([
+    { metadata: { namespace: 'shop', name: 'both' }, data: { 'X-A': '1', 'X-B': '2' } },
   ]);
 });

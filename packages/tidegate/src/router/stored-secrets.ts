@@ -1,4 +1,4 @@
-import { type Secret, splitKey } from '@tidegate/kube';
+import { type ConfigMap, type Secret, splitKey } from '@tidegate/kube';
 import type { Credentials, Delta } from '../ingress/model.ts';
 import { credentialsReference } from '../ingress/policy/index.ts';
 
@@ -8,7 +8,7 @@ export function storedSecrets({ certificates, credentials }: Delta): Secret[] {
   const add = (secret: string, more: Readonly<Record<string, string>>): void => {
     texts.set(secret, { ...texts.get(secret), ...more });
   };
-  const stored = credentials?.set ?? [];
+  const stored = (credentials?.set ?? []).filter(({ headers }) => headers === undefined);
   // The keys of others must not become users.
   const isMap = ({ id }: Credentials): boolean => credentialsReference(id).kind === 'map';
   for (const each of stored.filter(isMap)) add(credentialsReference(each.id).secret, each.users);
@@ -20,6 +20,21 @@ export function storedSecrets({ certificates, credentials }: Delta): Secret[] {
   return [...texts].map(([key, data]) =>
     secretWith(key, isServed.has(key) ? 'kubernetes.io/tls' : 'Opaque', data),
   );
+}
+
+/** The ConfigMaps that a stored table was read from. */
+export function storedConfigMaps({ credentials }: Delta): ConfigMap[] {
+  const data = new Map<string, Record<string, string>>();
+  for (const { id, headers } of credentials?.set ?? []) {
+    const { secret: key } = credentialsReference(id);
+    if (headers !== undefined) data.set(key, { ...data.get(key), ...headers });
+  }
+  return [...data].map(([key, headers]) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: splitKey(key),
+    data: headers,
+  }));
 }
 
 function textsOf({ users, authorities, client }: Credentials): Record<string, string> {

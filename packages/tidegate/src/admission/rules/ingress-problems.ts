@@ -1,6 +1,6 @@
 /** Finds the problems that an Ingress would have if it were created now. Pure. */
 
-import { type Ingress, keyOf, type Secret, type Service } from '@tidegate/kube';
+import { type Ingress, type IngressClass, keyOf, type Secret, type Service } from '@tidegate/kube';
 import {
   ALL_HOSTS,
   type AttachedPolicy,
@@ -25,6 +25,7 @@ export interface ExistingObjects {
   /** The RoutePolicies of the namespace. */
   routePoliciesOf(namespace: string): readonly AttachedPolicy[];
   clusterRoutePolicies(): readonly AttachedPolicy[];
+  readonly classes: { get(name: string): IngressClass | undefined };
   /** The class, and the classes that share its address and therefore its hosts. */
   classesWith(className: string): readonly string[];
   service(key: string): Service | undefined;
@@ -58,11 +59,17 @@ export async function problemsIfCreated(
     classNames,
     claimsRequired: true,
     explain: (host, namespace) => refusal(wishFor(host, namespace)),
+    // The webhook is called for classes of known provisioners only.
+    isOurs: () => true,
     now: () => now,
   });
   const { namespace = '' } = candidate.metadata;
   for (const policy of existing.clusterRoutePolicies()) compiler.put('ClusterRoutePolicy', policy);
   for (const policy of existing.routePoliciesOf(namespace)) compiler.put('RoutePolicy', policy);
+  for (const name of classNames) {
+    const ingressClass = existing.classes.get(name);
+    if (ingressClass !== undefined) compiler.put('IngressClass', ingressClass);
+  }
   // The candidate is read once: with many regular expressions, that is most of the work.
   compiler.put('Ingress', candidate);
   const { claims, tls } = compiler.factsOf(key) ?? { claims: new Map<string, never>(), tls: [] };

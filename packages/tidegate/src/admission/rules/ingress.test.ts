@@ -7,6 +7,7 @@ import { ClaimIndex, ownershipOf } from '../../ingress/ownership/index.ts';
 import { BUILT_IN, type ProvisionerProfile, ProvisionerRegistry } from '../../ingress/provisioners/index.ts';
 import {
   CLASS,
+  classWithHeaders,
   hostClaim,
   type IngressFields,
   ingress,
@@ -24,7 +25,11 @@ const ingressClass = (name: string, controller: string): IngressClass => ({
   metadata: { name },
   spec: { controller },
 });
-const classes = [ingressClass(CLASS, 'tidegate.io/nginx'), ingressClass('other', 'example.com/other')];
+const classes = [
+  ingressClass(CLASS, 'tidegate.io/nginx'),
+  ingressClass('other', 'example.com/other'),
+  classWithHeaders('X-Frame-Options', 'headers'),
+];
 
 interface Cluster {
   claims?: HostClaim[];
@@ -102,6 +107,28 @@ async function review(
     ...warnings.map((text) => `warning: ${text}`),
   ];
 }
+
+describe('annotations of ingress-nginx', () => {
+  const rules = { 'a.example.com/': 'a:http' };
+  const PREFIX = 'nginx.ingress.kubernetes.io/';
+
+  it('are accepted if the class allows headers, and rejected with what to do if it does not', async () => {
+    const annotations = { [`${PREFIX}custom-headers`]: 'headers' };
+    expect(await review({ rules, annotations, className: 'headers' })).toEqual([]);
+    expect(await review({ rules, annotations })).toEqual([
+      expect.stringMatching(/^metadata\.annotations\[.*custom-headers]: .*allowed-response-headers.* 503\.$/),
+    ]);
+  });
+
+  it('with directives are rejected with their typed form', async () => {
+    const annotations = { [`${PREFIX}configuration-snippet`]: 'more_set_headers "X-Frame-Options: DENY";' };
+    expect(await review({ rules, annotations })).toEqual([
+      expect.stringContaining(
+        'write custom-headers with the name of a ConfigMap that has "X-Frame-Options": "DENY".',
+      ),
+    ]);
+  });
+});
 
 describe('the cost of a review', () => {
   const REGEX = { 'nginx.ingress.kubernetes.io/use-regex': 'true' };

@@ -59,6 +59,9 @@ export class ExternalAuthenticator {
       this.#log.warn({ host: facts.name }, 'the server that authenticates clients leads back to this router');
       return { status: 508, headers: [] };
     }
+    // The ConfigMap does not exist, or is not valid.
+    if (auth.headers !== undefined && table.credentials.get(auth.headers) === undefined)
+      return { status: 503, headers: [] };
     const key = auth.cache && keyOf(auth, exchange, facts);
     const answer = this.#recall(key) ?? (await this.#ask(auth, exchange, { table, facts, key }));
     if (answer === undefined) return { status: 500, headers: [] };
@@ -104,13 +107,14 @@ export class ExternalAuthenticator {
     const abort = (): void => gone.abort();
     exchange.response.once('close', abort);
     const { upstream } = server.members;
+    const headers = auth.headers === undefined ? {} : (table.credentials.get(auth.headers)?.headers ?? {});
     const id = upstream.tls?.credentials;
     const pair = id === undefined ? undefined : table.credentials.get(id)?.client;
     if (id !== undefined && pair === undefined) return undefined;
     const question = {
       method: auth.method ?? 'GET',
       target: server.target,
-      headers: questionHeaders(auth, exchange, { host: server.host, facts, mark: this.#mark }),
+      headers: questionHeaders(auth, exchange, { host: server.host, facts, mark: this.#mark, headers }),
       servername: upstream.protocol === 'https' ? serverNameOf(upstream, auth) : undefined,
       ...(upstream.tls && { servername: nameSentTo(upstream) ?? '', tls: endpointTls(upstream, pair) }),
       connectTimeoutMs: limits.connectTimeoutMs ?? this.#defaults.connectTimeoutMs,
@@ -227,11 +231,17 @@ const serverNameOf = ({ service, namespace }: Upstream, { upstream }: ExternalAu
 function questionHeaders(
   auth: ExternalAuth,
   exchange: Exchange,
-  { host, facts, mark }: { host: string; facts: UrlFacts; mark: string },
+  {
+    host,
+    facts,
+    mark,
+    headers,
+  }: { host: string; facts: UrlFacts; mark: string; headers: Readonly<Record<string, string>> },
 ): FlatHeaders {
+  const set = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   const result: FlatHeaders = ['Host', host];
   eachHeader(clientHeaders(exchange), (name, value, lower) => {
-    if (lower !== 'content-length' && !OWN.has(lower)) result.push(name, value);
+    if (lower !== 'content-length' && !OWN.has(lower) && !set.has(lower)) result.push(name, value);
   });
   result.push(LOOP_HEADER, marked(headerOf(exchange.request.rawHeaders, LOOP_HEADER), mark));
   const { scheme } = exchange;
@@ -243,7 +253,7 @@ function questionHeaders(
     'X-Auth-Request-Redirect',
     auth.redirect === undefined ? exchange.target : fillUrl(auth.redirect, facts),
   );
-  result.push('X-Request-Id', exchange.id);
+  result.push('X-Request-Id', exchange.id, ...Object.entries(headers).flat());
   return result;
 }
 

@@ -155,7 +155,13 @@ export class Handler {
         return false;
       }
     }
-    const { cors, basic: users, externalAuth } = found.action.policy ?? {};
+    const { cors, basic: users, externalAuth, customHeaders } = found.action.policy ?? {};
+    const headers = customHeaders && table.credentials.get(customHeaders.credentials)?.headers;
+    // The ConfigMap does not exist, or is not valid.
+    if (customHeaders && headers === undefined) {
+      answer(exchange, 503);
+      return false;
+    }
     // Router and endpoint could use different ones.
     if (
       ((users ?? externalAuth) && isRepeated(request, 'authorization')) ||
@@ -166,7 +172,8 @@ export class Handler {
     }
     exchange.variesByOrigin = cors?.origins !== undefined;
     const allowed = cors && allowedOrigin(cors, origin);
-    if (allowed !== undefined) exchange.added = { 'Access-Control-Allow-Origin': allowed, ...cors?.headers };
+    const sites = allowed === undefined ? {} : { 'Access-Control-Allow-Origin': allowed, ...cors?.headers };
+    if (headers !== undefined || allowed !== undefined) exchange.added = withHeaders(sites, headers);
     const secureAuthority = exchange.secureAuthority(name);
     const facts = { client, secure, secureAuthority, name, authority, target, path, method, origin };
     const decision = decide(found, facts);
@@ -381,3 +388,13 @@ const mayKeep = ({ request, method }: Exchange, retry: Retry | undefined): boole
   (IDEMPOTENT.has(method) || retry?.anyMethod === true) &&
   retry?.tries !== 1 &&
   Number(request.headers['content-length'] ?? Number.NaN) <= MAX_KEPT_BODY_BYTES;
+
+/** Headers for browsers of other sites win. */
+function withHeaders(
+  sites: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const names = new Set(Object.keys(sites).map((name) => name.toLowerCase()));
+  const others = Object.entries(headers).filter(([name]) => !names.has(name.toLowerCase()));
+  return { ...Object.fromEntries(others), ...sites };
+}

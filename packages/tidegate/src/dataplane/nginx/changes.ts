@@ -129,8 +129,8 @@ const textOf = <V>(value: V | undefined, encode: (value: V) => string): string |
 const certificateText = ({ certificate, key }: Certificate): string => JSON.stringify({ certificate, key });
 
 /** nginx needs no certificate for endpoints: only the agent uses its key. */
-const credentialsText = ({ users, authorities, client }: Credentials): string =>
-  JSON.stringify({ users, authorities, ...(client && { client: true }) });
+const credentialsText = ({ users, authorities, client, headers }: Credentials): string =>
+  JSON.stringify({ users, authorities, headers, ...(client && { client: true }) });
 
 /** nginx connects to relays without TLS. */
 function upstreamText(upstream: Upstream): string {

@@ -15,7 +15,7 @@ import {
 } from '../attached-policies/index.ts';
 import type { Limits, Upstream } from '../model.ts';
 import { NGINX_PREFIX, type NginxAnnotations, readNginxAnnotations } from '../nginx-annotations/index.ts';
-import { type Effect, type IngressPolicies, readPolicies } from '../policy/index.ts';
+import { type Effect, type IngressPolicies, type PolicyOwner, readPolicies } from '../policy/index.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 
 /** The settings in the annotations of an Ingress. */
@@ -116,7 +116,7 @@ export const annotationField = (name: string): string => `metadata.annotations[$
  */
 export function readAnnotations(
   written: Readonly<Record<string, string>> = {},
-  ingress: { readonly namespace: string; readonly name: string } = { namespace: '', name: '' },
+  ingress: PolicyOwner = { namespace: '', name: '' },
   attached: readonly PolicyAt[] = [],
   defaults: Readonly<Record<string, string>> = {},
 ): IngressOptions {

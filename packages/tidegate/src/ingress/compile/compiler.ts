@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { EndpointSlice, Ingress, IngressClass, Secret, Service } from '@tidegate/kube';
+import type { ConfigMap, EndpointSlice, Ingress, IngressClass, Secret, Service } from '@tidegate/kube';
 import type { AttachedPolicy, HostClaim } from '../../api/index.ts';
 import type { AttachedKind } from '../attached-policies/index.ts';
 import { CLIENTS_ENTRY, type ClientSettings, clientsEntry } from '../clients/index.ts';
@@ -16,7 +16,7 @@ import { IngressSet } from './ingress-set.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { ServedHosts } from './served-hosts.ts';
 import { UpstreamTable } from './upstream-table.ts';
-import { WantedSecrets } from './wanted-secrets.ts';
+import { WantedObjects } from './wanted-objects.ts';
 
 /** The objects that routes are compiled from. */
 export interface Inputs {
@@ -28,6 +28,7 @@ export interface Inputs {
   Secret: Secret;
   RoutePolicy: AttachedPolicy;
   ClusterRoutePolicy: AttachedPolicy;
+  ConfigMap: ConfigMap;
 }
 
 export interface CompilerOptions {
@@ -66,6 +67,8 @@ export interface Flushed {
   readonly outcomes: Changes<string, Outcome>;
   /** `namespace/name` of Secrets that are needed now, or no longer needed. */
   readonly secrets: Changes<string, string>;
+  /** The same for ConfigMaps. */
+  readonly configMaps: Changes<string, string>;
 }
 
 /** Counts how often each kind of result was computed. Tests use it to check the cost of a change. */
@@ -101,7 +104,8 @@ export class Compiler {
   readonly #upstreams = new UpstreamTable();
   readonly #certificates: CertificateTable;
   readonly #credentials = new CredentialTable();
-  readonly #secrets = new WantedSecrets();
+  readonly #secrets = new WantedObjects();
+  readonly #configMaps = new WantedObjects();
   readonly #ingresses: IngressSet;
   /** Keys of Ingresses whose outcome may have changed. */
   readonly #touched = new Set<string>();
@@ -161,6 +165,10 @@ export class Compiler {
       },
       RoutePolicy: this.#policies('RoutePolicy'),
       ClusterRoutePolicy: this.#policies('ClusterRoutePolicy'),
+      ConfigMap: {
+        put: (object) => this.#credentials.putConfigMap(object),
+        remove: (key) => this.#credentials.removeConfigMap(key),
+      },
     };
   }
 
@@ -253,16 +261,16 @@ export class Compiler {
       this.#touch(ingresses);
     });
     const credentials = this.#credentials.flush((ingresses) => this.#touch(ingresses));
-    const secrets = this.#flushSecrets();
+    const { secrets, configMaps } = this.#flushWanted();
     const outcomes = this.#flushOutcomes();
     const from = this.#generation;
     const isSame = [hosts, upstreams, certificates, credentials].every(
       ({ set, remove }) => set.length + remove.length === 0,
     );
-    if (isSame && from > 0) return { delta: undefined, outcomes, secrets };
+    if (isSame && from > 0) return { delta: undefined, outcomes, secrets, configMaps };
     this.#generation++;
     const delta = { from, to: this.#generation, hosts, upstreams, certificates, credentials };
-    return { delta, outcomes, secrets };
+    return { delta, outcomes, secrets, configMaps };
   }
 
   /** Whether the host had routes at the last flush. */
@@ -359,12 +367,13 @@ export class Compiler {
       : { set: [...set, this.#clients], remove };
   }
 
-  #flushSecrets(): Changes<string, string> {
+  #flushWanted(): Pick<Flushed, 'secrets' | 'configMaps'> {
     for (const key of this.#touched) {
       const ingress = this.#ingresses.get(key);
       this.#secrets.set(key, ingress === undefined ? new Set() : this.#secretsOf(ingress));
+      this.#configMaps.set(key, ingress === undefined ? new Set() : this.#configMapsOf(ingress));
     }
-    return this.#secrets.flush();
+    return { secrets: this.#secrets.flush(), configMaps: this.#configMaps.flush() };
   }
 
   #secretsOf(ingress: IngressFacts): Set<string> {
@@ -373,8 +382,13 @@ export class Compiler {
     const needed = ingress.tls.filter(({ named, hosts }) =>
       named ? hosts.some(isNeeded) : this.#concerns(ingress),
     );
-    const users = this.#concerns(ingress) ? ingress.credentials : [];
+    const users = this.#concerns(ingress) ? ingress.credentials.filter(({ headers }) => !headers) : [];
     return new Set([...needed, ...users].map(({ secret }) => secret));
+  }
+
+  #configMapsOf(ingress: IngressFacts): Set<string> {
+    const named = this.#concerns(ingress) ? ingress.credentials : [];
+    return new Set(named.flatMap(({ headers }) => headers?.configMap ?? []));
   }
 
   #flushOutcomes(): Changes<string, Outcome> {

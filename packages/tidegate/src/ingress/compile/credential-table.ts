@@ -1,7 +1,12 @@
-import { keyOf, type Secret, SetsByKey } from '@tidegate/kube';
+import { type ConfigMap, keyOf, type Secret, SetsByKey } from '@tidegate/kube';
 import type { Changes, Credentials } from '../model.ts';
 import { InvalidUsersError, readUsers } from '../passwords/index.ts';
-import { type CredentialsReference, credentialsReference } from '../policy/index.ts';
+import {
+  type CredentialsReference,
+  credentialsReference,
+  InvalidHeadersError,
+  readHeaders,
+} from '../policy/index.ts';
 import { InvalidAuthoritiesError, readAuthorities } from './authorities.ts';
 import { InvalidClientPairError, readClientPair } from './client-pair.ts';
 import type { IngressFacts } from './facts.ts';
@@ -19,11 +24,12 @@ interface State {
 }
 
 /**
- * The Secrets with users of basic authentication, and with authorities of client certificates, that Ingresses name. Unlike a certificate, an invalid Secret is not replaced by
- * its previous content: a user may have been removed from it.
+ * The Secrets with users of basic authentication, and with authorities of client certificates, and the ConfigMaps with headers,
+ * that Ingresses name. Unlike a certificate, an invalid one is not replaced by its previous content: a user may have been removed
+ * from it.
  */
 export class CredentialTable {
-  /** The data of Secrets that an Ingress may name, by key. */
+  /** The data of Secrets and ConfigMaps that an Ingress may name, by `sourceOf`. */
   readonly #secrets = new Map<string, Secret['data']>();
   readonly #ingresses = new SetsByKey();
   readonly #idsOfSecret = new SetsByKey();
@@ -36,18 +42,18 @@ export class CredentialTable {
   readonly #dirty = new Set<string>();
 
   claim({ key, credentials }: IngressFacts): void {
-    for (const { id, secret } of credentials) {
-      this.#ingresses.add(id, key);
-      this.#idsOfSecret.add(secret, id);
-      this.#dirty.add(id);
+    for (const each of credentials) {
+      this.#ingresses.add(each.id, key);
+      this.#idsOfSecret.add(sourceOf(each), each.id);
+      this.#dirty.add(each.id);
     }
   }
 
   release({ key, credentials }: IngressFacts): void {
-    for (const { id, secret } of credentials) {
-      this.#ingresses.delete(id, key);
-      if (this.#ingresses.get(id).size === 0) this.#idsOfSecret.delete(secret, id);
-      this.#dirty.add(id);
+    for (const each of credentials) {
+      this.#ingresses.delete(each.id, key);
+      if (this.#ingresses.get(each.id).size === 0) this.#idsOfSecret.delete(sourceOf(each), each.id);
+      this.#dirty.add(each.id);
     }
   }
 
@@ -59,6 +65,16 @@ export class CredentialTable {
   removeSecret(key: string): void {
     this.#secrets.delete(key);
     this.#mark(key);
+  }
+
+  putConfigMap(configMap: ConfigMap): void {
+    const source = sourceOfConfigMap(keyOf(configMap));
+    this.#secrets.set(source, configMap.data);
+    this.#mark(source);
+  }
+
+  removeConfigMap(key: string): void {
+    this.removeSecret(sourceOfConfigMap(key));
   }
 
   /** The Ingresses whose users these are. */
@@ -121,11 +137,13 @@ export class CredentialTable {
   }
 
   problemsOf({ credentials }: IngressFacts): IngressProblem[] {
-    return credentials.flatMap(({ id, secret, field, kind }) => {
+    return credentials.flatMap((reference) => {
+      const { id, secret, field, kind, headers } = reference;
       const state = this.#states.get(id);
       const { what, scope, notFound, invalid } = TEXTS[kind];
-      if (state === undefined || !this.#secrets.has(secret)) {
-        const message = `Secret ${secret} with the ${what} of the Ingress not found. All requests for its ${scope} get the response 503.`;
+      const named = `${headers === undefined ? 'Secret' : 'ConfigMap'} ${secret}`;
+      if (state === undefined || !this.#secrets.has(sourceOf(reference))) {
+        const message = `${named} with the ${what} of the Ingress not found. All requests for its ${scope} get the response 503.`;
         return [ingressProblem(notFound, field, message)];
       }
       const [first] = state.wrong;
@@ -134,7 +152,7 @@ export class CredentialTable {
         state.credentials === undefined
           ? `All requests for the ${scope} of the Ingress get the response 503.`
           : `${state.wrong.length} users cannot authenticate.`;
-      const message = `Secret ${secret} with the ${what} of the Ingress is invalid: ${first}. ${effect}`;
+      const message = `${named} with the ${what} of the Ingress is invalid: ${first}. ${effect}`;
       return [ingressProblem(invalid, field, message)];
     });
   }
@@ -143,10 +161,17 @@ export class CredentialTable {
     for (const id of this.#idsOfSecret.get(secret)) this.#dirty.add(id);
   }
 
-  #readSecret({ id, secret, kind }: CredentialsReference): State {
-    const data = this.#secrets.get(secret);
-    if (data === undefined && !this.#secrets.has(secret)) return { wrong: [], characters: 0 };
+  #readSecret(reference: CredentialsReference): State {
+    const { id, kind, headers: source } = reference;
+    const key = sourceOf(reference);
+    const data = this.#secrets.get(key);
+    if (data === undefined && !this.#secrets.has(key)) return { wrong: [], characters: 0 };
     try {
+      if (source !== undefined) {
+        const headers = readHeaders(data ?? {}, source);
+        const characters = JSON.stringify(headers).length;
+        return { credentials: { id, users: {}, headers }, wrong: [], characters };
+      }
       if (kind === 'authorities') {
         const authorities = readAuthorities(data ?? {});
         const characters = JSON.stringify(authorities).length;
@@ -160,7 +185,7 @@ export class CredentialTable {
           characters: JSON.stringify(client).length,
         };
       }
-      const { users, wrong } = readUsers(data ?? {}, kind);
+      const { users, wrong } = readUsers(data ?? {}, kind === 'map' ? 'map' : 'file');
       return { credentials: { id, users }, wrong, characters: JSON.stringify(users).length };
     } catch (error) {
       if (!EXPECTED.some((each) => error instanceof each)) throw error;
@@ -169,7 +194,13 @@ export class CredentialTable {
   }
 }
 
-const EXPECTED = [InvalidUsersError, InvalidAuthoritiesError, InvalidClientPairError];
+/** A Secret and a ConfigMap can have the same name. */
+const sourceOf = ({ secret, headers }: CredentialsReference): string =>
+  headers === undefined ? secret : sourceOfConfigMap(secret);
+
+const sourceOfConfigMap = (key: string): string => `configmaps/${key}`;
+
+const EXPECTED = [InvalidHeadersError, InvalidUsersError, InvalidAuthoritiesError, InvalidClientPairError];
 
 /** What problems call the content of a Secret, and what is closed without it. */
 const USERS_TEXTS = {
@@ -184,9 +215,17 @@ const CLIENT_TEXTS = {
   notFound: 'BackendCertificateNotFound',
   invalid: 'InvalidBackendCertificate',
 } as const;
+const HEADERS_TEXTS = {
+  what: 'headers',
+  scope: 'paths',
+  notFound: 'HeadersNotFound',
+  invalid: 'InvalidHeaders',
+} as const;
 const TEXTS = {
   file: USERS_TEXTS,
   map: USERS_TEXTS,
+  responseHeaders: HEADERS_TEXTS,
+  authHeaders: HEADERS_TEXTS,
   client: CLIENT_TEXTS,
   verifying: CLIENT_TEXTS,
   authorities: {

@@ -18,7 +18,7 @@ export interface IngressFacts {
   readonly created: number;
   readonly claims: ReadonlyMap<HostName, HostClaim>;
   readonly tls: readonly TlsEntry[];
-  /** The Secrets with users or authorities, and the field that names them. */
+  /** The Secrets with users or authorities, the ConfigMaps with headers, and the field that names them. */
   readonly credentials: readonly (CredentialsReference & { readonly field: string })[];
   readonly problems: readonly IngressProblem[];
   /** The RoutePolicies and ClusterRoutePolicies that apply, the outermost first. */

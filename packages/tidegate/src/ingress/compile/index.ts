@@ -15,10 +15,10 @@
  */
 export { classNameOf } from './class-name.ts';
 export { isOnlyClosed } from './closed-hosts.ts';
-export { Compiler, type Departing, type Inputs } from './compiler.ts';
+export { Compiler, type Departing, type Flushed, type Inputs } from './compiler.ts';
 export type { Explain } from './host-owners.ts';
 export { readIngress } from './ingress-facts.ts';
 export { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 export type { Outcome } from './outcome.ts';
 export { policyProblems } from './policy-problems.ts';
-export { secretsOfAnnotations } from './users-secret.ts';
+export { configMapsOfAnnotations, secretsOfAnnotations } from './users-secret.ts';

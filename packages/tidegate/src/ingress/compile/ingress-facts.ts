@@ -36,7 +36,13 @@ const MOST_POLICY_CHARACTERS = 16_000_000;
 /** How many aliases an Ingress can have. Each gets all paths of the first host. */
 export const MOST_ALIASES = 30;
 
-type Annotations = Readonly<Record<string, string>>;
+/** What the class of an Ingress sets. */
+export interface ClassSettings {
+  /** Annotations of Ingresses that do not have them. */
+  readonly defaults?: Readonly<Record<string, string>>;
+  /** The headers that Ingresses can add to responses, in lower case. */
+  readonly allowedHeaders?: readonly string[];
+}
 type Aged = Pick<IngressFacts, 'key' | 'created'>;
 
 /** The oldest first. Creation times have a resolution of one second, so equal times are ordered by name. */
@@ -44,15 +50,15 @@ export const compareAge = (a: Aged, b: Aged): number =>
   a.created - b.created || (a.key < b.key ? -1 : Number(a.key !== b.key));
 
 /**
- * Parses an Ingress, with the policies that it inherits, the outermost first, and the annotations that its class sets for
- * Ingresses without them. Invalid parts are left out and reported as problems. The hosts do not depend on policies.
+ * Parses an Ingress, with the policies that it inherits, the outermost first, and with what its class sets. Invalid parts are left
+ * out and reported as problems. The hosts do not depend on policies.
  */
 export function readIngress(
   ingress: Ingress,
   attached: readonly PolicyAt[] = [],
-  defaults: Annotations = {},
+  ofClass: ClassSettings = {},
 ): IngressFacts {
-  return new Reading(ingress, attached, defaults).facts();
+  return new Reading(ingress, attached, ofClass).facts();
 }
 
 type Backend = Parameters<typeof upstreamReference>[1] & { resource?: { kind: string; name: string } };
@@ -77,10 +83,11 @@ class Reading {
   #isRegexReported = false;
   readonly #asks: HostAsks;
 
-  constructor(ingress: Ingress, attached: readonly PolicyAt[], defaults: Annotations) {
+  constructor(ingress: Ingress, attached: readonly PolicyAt[], { defaults, allowedHeaders }: ClassSettings) {
     this.#ingress = ingress;
     const { namespace = '', name = '', annotations, creationTimestamp } = ingress.metadata;
-    const options = readAnnotations(annotations, { namespace, name }, attached, defaults);
+    const owner = { namespace, name, ...(allowedHeaders && { allowedHeaders }) };
+    const options = readAnnotations(annotations, owner, attached, defaults);
     // A path that is not served would be open in another Ingress.
     const reader = new PathReader(options);
     this.#reader = reader;
@@ -127,12 +134,14 @@ class Reading {
   }
 
   #credentials(): IngressFacts['credentials'] {
-    const { basic, clientCertificate } = this.#options.policies.route ?? {};
+    const { basic, clientCertificate, customHeaders, externalAuth } = this.#options.policies.route ?? {};
     if (this.#options.closes) return [];
     const named = [
       { id: basic?.credentials, name: 'auth-secret', section: 'basicAuth' },
       { id: clientCertificate?.credentials, name: 'auth-tls-secret', section: 'clientCertificate' },
       { id: this.#backendTls()?.credentials, name: 'proxy-ssl-secret', section: 'backendTls' },
+      { id: customHeaders?.credentials, name: 'custom-headers', section: '' },
+      { id: externalAuth?.headers, name: 'auth-proxy-set-headers', section: '' },
     ];
     return named.flatMap(({ id, name, section }) => {
       const field = this.#options.secretFields.get(section) ?? annotationField(NGINX_PREFIX + name);

@@ -1,6 +1,7 @@
 /**
  * All reasons of problems of an Ingress, with the objects that are needed to find them: Ingresses (`routes`), Services
- * and EndpointSlices (`backends`), or Secrets with certificates (`certificates`) or users (`users`).
+ * and EndpointSlices (`backends`), or Secrets with certificates (`certificates`) or users (`users`, also
+ * ConfigMaps with headers).
  */
 const REASONS = {
   HostConflict: 'routes',
@@ -39,6 +40,8 @@ const REASONS = {
   InvalidAuthorities: 'users',
   BackendCertificateNotFound: 'users',
   InvalidBackendCertificate: 'users',
+  HeadersNotFound: 'users',
+  InvalidHeaders: 'users',
 } as const;
 
 export type Reason = keyof typeof REASONS;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Ingress, type IngressClass, keyOf, SetsByKey } from '@tidegate/kube';
-import type { AttachedPolicy } from '../../api/index.ts';
+import { ALLOWED_RESPONSE_HEADERS_ANNOTATION, type AttachedPolicy } from '../../api/index.ts';
 import {
   type AttachedKind,
   classScope,
@@ -11,6 +11,7 @@ import {
   type Scope,
 } from '../attached-policies/index.ts';
 import { isBuiltIn } from '../own-controllers.ts';
+import { readAllowedHeaders } from '../policy/index.ts';
 import { classNameOf } from './class-name.ts';
 import type { IngressFacts } from './facts.ts';
 import { readIngress } from './ingress-facts.ts';
@@ -26,7 +27,7 @@ interface Known {
   readonly className: string;
   readonly isDeparting: boolean;
   readonly facts: IngressFacts;
-  /** To read it again when its policies change. */
+  /** To read it again when its policies or its class change. */
   readonly ingress: Ingress;
   /** The classes whose policies apply. */
   readonly policyClasses: readonly string[];
@@ -51,6 +52,8 @@ export class IngressSet {
   readonly #byScope = new SetsByKey();
   /** Ingresses whose policies have changed. */
   readonly #outdated = new Set<string>();
+  /** By class: the headers that its Ingresses can add to responses. */
+  readonly #allowedHeaders = new Map<string, readonly string[]>();
 
   constructor(
     classNames: readonly string[],
@@ -112,7 +115,8 @@ export class IngressSet {
     const policyClasses = isDeparting ? [...this.#classNames, written] : [className];
     const { namespace = '' } = ingress.metadata;
     const attached = this.#policies.policiesOf(policyClasses, { namespace, keys: ingressKeysOf(ingress) });
-    const facts = readIngress(ingress, attached, this.#defaults);
+    const allowedHeaders = this.#allowedHeaders.get(className) ?? [];
+    const facts = readIngress(ingress, attached, { defaults: this.#defaults, allowedHeaders });
     const known = this.#ingresses.get(key);
     const next = { className, isDeparting, facts, ingress, policyClasses };
     // Most updates of an Ingress change only its status.
@@ -170,11 +174,22 @@ export class IngressSet {
   putClass({ metadata, spec }: IngressClass): void {
     const isOurs = spec?.controller === undefined || this.#isOurs(spec.controller);
     this.#setForeign(`${metadata.name}`, !isOurs);
+    const written = metadata.annotations?.[ALLOWED_RESPONSE_HEADERS_ANNOTATION];
+    this.#setAllowedHeaders(`${metadata.name}`, readAllowedHeaders(written));
   }
 
   /** A class without an IngressClass object is not foreign. */
   removeClass(name: string): void {
     this.#setForeign(name, false);
+    this.#setAllowedHeaders(name, []);
+  }
+
+  #setAllowedHeaders(name: string, allowed: readonly string[]): void {
+    if (isDeepStrictEqual(this.#allowedHeaders.get(name) ?? [], allowed)) return;
+    if (allowed.length === 0) this.#allowedHeaders.delete(name);
+    else this.#allowedHeaders.set(name, allowed);
+    const concerned = [...this.#ingresses.values()].filter(({ className }) => className === name);
+    for (const { ingress } of concerned) this.put(ingress);
   }
 
   #setForeign(name: string, foreign: boolean): void {

@@ -4,6 +4,7 @@ import {
   authoritiesSecret,
   credentialsReference,
   PolicyReader,
+  readAuthHeaders,
   readBackendTls,
   readBasic,
   readClientCertificate,
@@ -40,6 +41,21 @@ function clientSecretOf({ metadata: { namespace = '', annotations = {} } }: Ingr
   if (value === undefined) return undefined;
   const own = readBackendTls(new PolicyReader(new Map([[name, value]])), namespace);
   return own?.credentials && credentialsReference(own.credentials).secret;
+}
+
+/**
+ * The ConfigMaps with headers that annotations of an Ingress name. All of them are in its namespace. Whether the class allows
+ * `custom-headers` does not matter here.
+ */
+export function configMapsOfAnnotations({ metadata }: Ingress): string[] {
+  const { namespace = '', annotations = {} } = metadata;
+  const names = ['custom-headers', 'auth-proxy-set-headers'].flatMap((name) => {
+    const value = annotations[NGINX_PREFIX + name];
+    if (value === undefined) return [];
+    const id = readAuthHeaders(new PolicyReader(new Map([['auth-proxy-set-headers', value]])), namespace);
+    return id === undefined ? [] : [credentialsReference(id).secret];
+  });
+  return [...new Set(names)];
 }
 
 /** The Secrets that annotations of an Ingress name. All of them are in its namespace. */

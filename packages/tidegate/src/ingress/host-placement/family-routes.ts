@@ -13,8 +13,8 @@ import type { FailedHost } from '../provisioners/index.ts';
 import { type Abilities, HostNeeds } from './host-needs.ts';
 import { isSameSize, type Size } from './size.ts';
 
-/** Kinds of the inputs of the compiler in the manager. It needs no EndpointSlices: only routers use endpoints. */
-export type FamilyKind = Exclude<keyof Inputs, 'EndpointSlice'>;
+/** Kinds of the inputs of the compiler in the manager. It needs no EndpointSlices and ConfigMaps: only routers use endpoints and headers. */
+export type FamilyKind = Exclude<keyof Inputs, 'EndpointSlice' | 'ConfigMap'>;
 
 /** A problem that becomes an event. */
 interface NewProblem {

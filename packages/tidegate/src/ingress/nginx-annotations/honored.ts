@@ -297,6 +297,13 @@ export const HONORED: ReadonlyMap<string, Honored> = new Map<string, Honored>([
     },
   ],
   [
+    'auth-proxy-set-headers',
+    {
+      guards: SERVER,
+      does: 'Names a ConfigMap in the namespace of the Ingress with headers that the server gets. Variables and headers that the router sets itself are refused. Without a valid ConfigMap, the response is 503.',
+    },
+  ],
+  [
     'auth-request-redirect',
     { guards: SERVER, does: 'Sets the header X-Auth-Request-Redirect that the server gets.' },
   ],
@@ -435,6 +442,12 @@ export const HONORED: ReadonlyMap<string, Honored> = new Map<string, Honored>([
     'disable-proxy-intercept-errors',
     {
       does: 'With true, responses are not replaced; default-backend gets requests if a backend has no endpoints.',
+    },
+  ],
+  [
+    'custom-headers',
+    {
+      does: 'Names a ConfigMap in the namespace of the Ingress with headers that all responses get. The annotation tidegate.io/allowed-response-headers of the IngressClass lists the names that are allowed; by default none is. Variables are not supported. Without a valid ConfigMap, the response is 503.',
     },
   ],
   [

@@ -21,13 +21,9 @@ const PER_ROUTER =
   'Limit the requests to each router with limit-rps or limit-rpm, or limit clients in the application.';
 
 export const REFUSED: ReadonlyMap<string, Refused> = new Map([
-  ...each(['auth-proxy-set-headers'], {
-    asks: 'headers of a ConfigMap for the server that authenticates clients',
-    instead: 'Let the server read the headers that every request to it has.',
-  }),
   ...each(['auth-snippet'], {
     asks: 'directives of nginx for the server that authenticates clients',
-    instead: 'Use auth-method, auth-response-headers and auth-request-redirect.',
+    instead: 'Use auth-method, auth-proxy-set-headers, auth-response-headers and auth-request-redirect.',
   }),
   ...each(['enable-global-auth'], {
     asks: 'the authentication that a ConfigMap of ingress-nginx configures for all Ingresses',
@@ -58,7 +54,7 @@ export const REFUSED: ReadonlyMap<string, Refused> = new Map([
   }),
   ...each(['configuration-snippet', 'server-snippet', 'stream-snippet'], {
     asks: 'directives of nginx, which may restrict access',
-    instead: 'Use annotations instead of directives.',
+    instead: 'Use annotations, for example custom-headers, permanent-redirect or denylist-source-range.',
   }),
   ...each(['ssl-passthrough'], {
     asks: 'TLS connections that only the backend can decrypt',

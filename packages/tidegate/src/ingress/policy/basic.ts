@@ -1,6 +1,7 @@
 import type { PolicyReader } from './annotation-reader.ts';
 import { clientSecret } from './backend-tls.ts';
 import { authoritiesSecret } from './client-certificate.ts';
+import { type HeaderSource, headerSource } from './header-sets.ts';
 
 /** Clients must send the name and the password of a user. */
 export interface BasicAuth {
@@ -10,21 +11,24 @@ export interface BasicAuth {
   readonly realm: string;
 }
 
-/** The Secret that an Ingress names to authenticate clients, or for endpoints. */
+/** The Secret that an Ingress names to authenticate clients, or for endpoints; or the ConfigMap that it names for headers. */
 export interface CredentialsReference {
   readonly id: string;
-  /** `namespace/name`. */
+  /** `namespace/name` of the Secret, or of the ConfigMap if `headers` is present. */
   readonly secret: string;
+  readonly headers?: HeaderSource;
   /**
    * `map`: keys of the Secret are users. `file`: the key `auth` has the content of a file of htpasswd. `authorities`: the key
    * `ca.crt` has the authorities of client certificates. `client`, `verifying`: a certificate for endpoints, and their authorities.
    */
-  readonly kind: 'file' | 'map' | 'authorities' | 'client' | 'verifying';
+  readonly kind: 'file' | 'map' | 'authorities' | 'client' | 'verifying' | HeaderSource['kind'];
 }
 
 const MAP = '#map';
 
 export function credentialsReference(id: string): CredentialsReference {
+  const headers = headerSource(id);
+  if (headers !== undefined) return { id, secret: headers.configMap, kind: headers.kind, headers };
   const secret = authoritiesSecret(id);
   if (secret !== undefined) return { id, secret, kind: 'authorities' };
   const client = clientSecret(id);

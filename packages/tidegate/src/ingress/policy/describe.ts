@@ -5,6 +5,7 @@ import type { Cors } from './cors.ts';
 import { describeErrors } from './errors.ts';
 import { describeExternalAuth } from './external-auth.ts';
 import { describeHashBy } from './hashing.ts';
+import { describeCustomHeaders } from './header-sets.ts';
 import type { Limit } from './limit.ts';
 import { describeMirror } from './mirror.ts';
 import type { RoutePolicy } from './model.ts';
@@ -18,6 +19,7 @@ export function describePolicy({
   redirect,
   secure,
   clientCertificate,
+  customHeaders,
   cors,
   sources,
   basic,
@@ -38,6 +40,7 @@ export function describePolicy({
   if (redirect) lines.push(`redirects to ${urlText(redirect.to)} with status ${redirect.status}`);
   if (secure) lines.push('redirects requests over HTTP to HTTPS');
   if (clientCertificate) lines.push(describeClientCertificate(clientCertificate));
+  if (customHeaders) lines.push(describeCustomHeaders(customHeaders));
   if (cors) lines.push(`lets browsers use it from ${originsText(cors)}`);
   if (sources && sources.deny.length > 0) lines.push(`refuses clients in ${networksText(sources.deny)}`);
   if (sources && sources.allow.length > 0)

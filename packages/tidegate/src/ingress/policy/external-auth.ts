@@ -2,6 +2,7 @@ import { PROXY_HEADERS } from '../client-headers.ts';
 import type { PolicyReader } from './annotation-reader.ts';
 import { type AuthCache, readAuthCache } from './auth-cache.ts';
 import { type ExternalServer, readServerUrl } from './external-server.ts';
+import { headerSource, readAuthHeaders } from './header-sets.ts';
 import { parseUrlTemplate, type UrlTemplate, urlText, VARIABLE_NAMES } from './url-template.ts';
 
 /**
@@ -26,6 +27,8 @@ export interface ExternalAuth {
   readonly cache?: AuthCache;
   /** Connections that are kept. Absent: none is. */
   readonly keepalive?: { readonly connections: number; readonly requests: number; readonly seconds: number };
+  /** ID of the Credentials with headers that the server gets in place of those of the client. Without them, the status is 503. */
+  readonly headers?: string;
   /** Cookies of the server are added to responses with every status. */
   readonly alwaysSetsCookie?: true;
 }
@@ -35,7 +38,7 @@ export const EXTERNAL_AUTH_NAMES = [
   ...['auth-url', 'auth-method', 'auth-signin', 'auth-signin-redirect-param', 'auth-response-headers'],
   ...['auth-request-redirect', 'auth-cache-key', 'auth-cache-duration', 'auth-keepalive'],
   ...['auth-keepalive-requests', 'auth-keepalive-timeout', 'auth-keepalive-share-vars'],
-  'auth-always-set-cookie',
+  ...['auth-always-set-cookie', 'auth-proxy-set-headers'],
 ];
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
@@ -61,6 +64,7 @@ export function readExternalAuth(
   // The server gets its own headers, so there is nothing to share.
   reader.flag('auth-keepalive-share-vars');
   const always = reader.flag('auth-always-set-cookie');
+  const headers = readAuthHeaders(reader, namespace);
   if (url === undefined) return undefined;
   const { server, ...where } = url;
   const auth: ExternalAuth = {
@@ -72,6 +76,7 @@ export function readExternalAuth(
     ...(redirect && { redirect }),
     ...(cache && { cache }),
     ...(keepalive && { keepalive }),
+    ...(headers !== undefined && { headers }),
     ...(always && { alwaysSetsCookie: true }),
   };
   return { auth, server };
@@ -153,10 +158,13 @@ function readKeepalive(reader: PolicyReader): ExternalAuth['keepalive'] {
 }
 
 export function describeExternalAuth(auth: ExternalAuth): string[] {
-  const { secure, host, target, signin, responseHeaders, cache } = auth;
+  const { secure, host, target, signin, responseHeaders, cache, headers } = auth;
   const where = `${secure ? 'https' : 'http'}://${host === '' ? '$host' : host}${urlText(target)}`;
   return [
     `asks ${where} about each request${cache === undefined ? '' : ', and keeps the answers'}`,
+    ...(headers === undefined
+      ? []
+      : [`sends it the headers of ConfigMap ${headerSource(headers)?.configMap}`]),
     ...(signin === undefined ? [] : [`redirects clients without a session to ${urlText(signin)}`]),
     ...(responseHeaders.length === 0 ? [] : [`sends ${responseHeaders.join(', ')} of its answers`]),
   ];

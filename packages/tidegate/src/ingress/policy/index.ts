@@ -12,6 +12,7 @@
  * - `client-certificate.ts`: certificates of clients, and their issuers;
  * - `combine.ts`: guards of several levels: a class, a namespace, an Ingress;
  * - `cors.ts`: which other sites may use a route from a browser;
+ * - `header-sets.ts`: headers in ConfigMaps, for clients and for servers that authenticate them;
  * - `hashing.ts`: a key whose requests get the same endpoint;
  * - `handshake.ts`: ciphers of TLS connections of clients;
  * - `limit.ts`: how many requests a client may send, and how fast it gets responses;
@@ -61,6 +62,15 @@ export {
 } from './forwarding.ts';
 export { describeHandshake, type Handshake, joinedHandshake } from './handshake.ts';
 export { fillKey, fromRing, hashOf, type Ring, ringOf } from './hashing.ts';
+export {
+  type HeaderSet,
+  type HeaderSource,
+  headerSource,
+  InvalidHeadersError,
+  readAllowedHeaders,
+  readAuthHeaders,
+  readHeaders,
+} from './header-sets.ts';
 export { throttleMs } from './limit.ts';
 export type { Mirror } from './mirror.ts';
 export { hasSameGuards, isGuarded, type RoutePolicy } from './model.ts';

@@ -6,6 +6,7 @@ import type { Cors } from './cors.ts';
 import type { Errors } from './errors.ts';
 import type { ExternalAuth } from './external-auth.ts';
 import type { HashBy } from './hashing.ts';
+import type { HeaderSet } from './header-sets.ts';
 import type { Limit, Throttle } from './limit.ts';
 import type { Mirror } from './mirror.ts';
 import type { Redirect } from './redirect.ts';
@@ -21,6 +22,8 @@ export interface RoutePolicy {
   readonly secure?: true;
   /** Applies before all others to requests over HTTPS: ingress-nginx checks it before it looks at a request. */
   readonly clientCertificate?: ClientCertificate;
+  /** Headers of every response. Without the ConfigMap, the status is 503. */
+  readonly customHeaders?: HeaderSet;
   /** Answers preflight requests of browsers. As in ingress-nginx, they need no authentication. */
   readonly cors?: Cors;
   readonly sources?: Sources;

@@ -11,6 +11,7 @@ import type { ExternalServer } from './external-server.ts';
 import { FORWARDING_NAMES, type Forwarding, readForwarding } from './forwarding.ts';
 import { HANDSHAKE_NAMES, type Handshake, readHandshake } from './handshake.ts';
 import { HASHING_NAMES, readHashBy } from './hashing.ts';
+import { readCustomHeaders } from './header-sets.ts';
 import { LIMIT_NAMES, readLimit, readThrottle } from './limit.ts';
 import { MIRROR_NAMES, readMirror } from './mirror.ts';
 import { isGuarded, type RoutePolicy } from './model.ts';
@@ -87,6 +88,8 @@ export interface PolicyOwner {
   readonly name: string;
   /** The namespace of Secrets, if it is another one. Only administrators of the cluster can ask for that. */
   readonly secretNamespace?: string;
+  /** The headers that its class allows for responses, in lower case. */
+  readonly allowedHeaders?: readonly string[];
 }
 
 /** By name without prefix. */
@@ -105,6 +108,7 @@ export function readPolicies(
   const limit = readLimit(reader);
   const throttle = readThrottle(reader);
   const redirect = readRedirect(reader);
+  const customHeaders = readCustomHeaders(reader, ingress);
   const cors = readCors(reader);
   const affinity = readAffinity(reader);
   const hashBy = readHashBy(reader);
@@ -118,6 +122,7 @@ export function readPolicies(
   const route: RoutePolicy = {
     ...(redirect && { redirect }),
     ...(clientCertificate && { clientCertificate }),
+    ...(customHeaders && { customHeaders }),
     ...(cors && { cors }),
     ...(sources && { sources }),
     ...(basic && { basic }),

@@ -13,7 +13,7 @@ import {
 } from '@tidegate/kube';
 import { L7_ROUTERS, type L7Router, SYSTEM_NAMESPACE } from '../../api/index.ts';
 import { classesOf, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
-import { classNameOf, secretsOfAnnotations } from '../compile/index.ts';
+import { classNameOf, configMapsOfAnnotations, secretsOfAnnotations } from '../compile/index.ts';
 import type { IngressContext } from '../context.ts';
 import { writtenHost } from '../match/index.ts';
 import type { HostName } from '../model.ts';
@@ -25,13 +25,13 @@ const FORBIDDEN_RETRY_MS = 30_000;
 
 /** The message for a namespace that has not bound the ClusterRole of deploy/base. */
 const notGranted = (namespace: string): string =>
-  `Routers cannot read the certificates and users of namespace ${namespace}, because it has not granted that to Tidegate. Run: kubectl create rolebinding tidegate-certificates --namespace ${namespace} --clusterrole tidegate-certificates --serviceaccount ${SYSTEM_NAMESPACE}:tidegate-routers`;
+  `Routers cannot read the certificates, users and headers of namespace ${namespace}, because it has not granted that to Tidegate. Run: kubectl create rolebinding tidegate-certificates --namespace ${namespace} --clusterrole tidegate-certificates --serviceaccount ${SYSTEM_NAMESPACE}:tidegate-routers`;
 
 const HOST_INDEX = 'ingress/tls-by-host';
 const NAMESPACE_INDEX = 'ingress/tls-by-namespace';
 
 /**
- * Lets each router read the Secrets that its Ingresses and their policies name, and no others: it maintains a Role with `resourceNames` and
+ * Lets each router read the Secrets and ConfigMaps that its Ingresses and their policies name, and no others: it maintains a Role with `resourceNames` and
  * a RoleBinding in every namespace that has such Secrets. The key is `router/namespace`. `granted` is called when a namespace
  * that refused this has allowed it.
  */
@@ -119,7 +119,7 @@ export function secretAccessController(
     (old, ingress) =>
       old.metadata.generation !== ingress.metadata.generation ||
       classNameOf(old) !== classNameOf(ingress) ||
-      secretsOfAnnotations(old).join() !== secretsOfAnnotations(ingress).join(),
+      secretsOf(old).join() !== secretsOf(ingress).join(),
   );
   provisioned.watchedBy(controller, ['Role', 'RoleBinding'], accessKeyOf);
   const enqueueFor = (router: L7Router, concerned: Iterable<Ingress>): void => {
@@ -171,12 +171,20 @@ function changedHosts(before: readonly HostName[] | undefined, after: readonly H
   return [...before.filter((host) => !are.has(host)), ...after.filter((host) => !were.has(host))];
 }
 
-/** Names of the Secrets with certificates, users and authorities. All of them are in the namespace of the Ingress. */
+/** Before the name of a ConfigMap, in a list that has names of Secrets too. No name has a slash. */
+const CONFIG_MAP = 'configmaps/';
+
+/** Names of the Secrets with certificates, users and authorities, and of ConfigMaps. All of them are in the namespace of the Ingress. */
 function secretsOf(ingress: Ingress): string[] {
   const tls = (ingress.spec?.tls ?? []).flatMap(({ secretName }) =>
     secretName === undefined || secretName === '' ? [] : [secretName],
   );
-  return [...tls, ...secretsOfAnnotations(ingress).map((key) => key.slice(key.indexOf('/') + 1))];
+  const nameOf = (key: string): string => key.slice(key.indexOf('/') + 1);
+  return [
+    ...tls,
+    ...secretsOfAnnotations(ingress).map(nameOf),
+    ...configMapsOfAnnotations(ingress).map((key) => CONFIG_MAP + nameOf(key)),
+  ];
 }
 
 /** Hosts of the rules. Includes the empty name for rules, or a default backend, for all hosts. */
@@ -199,7 +207,20 @@ function isOn(ingress: Ingress, hosts: ReadonlySet<HostName> | undefined): boole
   );
 }
 
-function accessTo(router: L7Router, namespace: string, resourceNames: string[]): [Role, RoleBinding] {
+/** Lists without names would allow all of them. */
+function rulesFor(names: readonly string[]): NonNullable<Role['rules']> {
+  const named = {
+    secrets: names.filter((name) => !name.startsWith(CONFIG_MAP)),
+    configmaps: names.flatMap((name) => (name.startsWith(CONFIG_MAP) ? name.slice(CONFIG_MAP.length) : [])),
+  };
+  return Object.entries(named).flatMap(([resource, resourceNames]) =>
+    resourceNames.length === 0
+      ? []
+      : [{ apiGroups: [''], resources: [resource], resourceNames, verbs: ['list', 'watch'] }],
+  );
+}
+
+function accessTo(router: L7Router, namespace: string, names: readonly string[]): [Role, RoleBinding] {
   const name = workloadName(`${router.metadata.name}`);
   const metadata = { ...metadataFor(router, name), namespace };
   return [
@@ -207,7 +228,7 @@ function accessTo(router: L7Router, namespace: string, resourceNames: string[]):
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'Role',
       metadata,
-      rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames, verbs: ['list', 'watch'] }],
+      rules: rulesFor(names),
     },
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',

@@ -29,6 +29,7 @@ export const CAPABILITIES = {
   redirects: 'redirects to other URLs, and to HTTPS for single paths',
   rewrites: 'other paths and hosts for endpoints',
   responseHeaders: 'other hosts and paths in redirects and cookies of endpoints',
+  customHeaders: 'headers of a ConfigMap in responses',
   errors: 'another backend for errors',
   mirrors: 'copies of requests for another server',
   regexPaths: 'paths that are regular expressions',

@@ -72,6 +72,7 @@ function needsOf(
     need('cors', policy.cors !== undefined);
     need('redirects', policy.redirect !== undefined || policy.secure !== undefined);
     need('rewrites', policy.rewrite !== undefined || policy.vhost !== undefined);
+    need('customHeaders', policy.customHeaders !== undefined);
     need('errors', policy.errors !== undefined);
     need('mirrors', policy.mirror !== undefined);
     need('responseHeaders', policy.responses !== undefined);

@@ -1,5 +1,13 @@
 /** Short constructors of Kubernetes objects for tests. */
-import type { EndpointSlice, Ingress, KubeObject, Secret, Service } from '@tidegate/kube';
+import type {
+  ConfigMap,
+  EndpointSlice,
+  Ingress,
+  IngressClass,
+  KubeObject,
+  Secret,
+  Service,
+} from '@tidegate/kube';
 import type { AttachedPolicy, HostClaim } from '../../api/index.ts';
 import { newHostClaim } from '../ownership/index.ts';
 
@@ -140,4 +148,17 @@ export const attachedPolicy = (
     creationTimestamp: new Date(NEWEST - age * 1000).toISOString(),
   },
   spec,
+});
+
+export const configMap = (name: string, data: Record<string, string>, namespace = 'shop'): ConfigMap => ({
+  ...metadata('v1', 'ConfigMap', name, namespace),
+  data,
+});
+
+/** A class of Tidegate that allows its Ingresses to add these headers to responses. */
+export const classWithHeaders = (allowed: string, name = CLASS): IngressClass => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'IngressClass',
+  metadata: { name, annotations: { 'tidegate.io/allowed-response-headers': allowed } },
+  spec: { controller: 'tidegate.io/nginx' },
 });

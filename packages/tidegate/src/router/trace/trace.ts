@@ -1,4 +1,11 @@
-import { type Ingress, type IngressClass, keyOf, type Secret, type Service } from '@tidegate/kube';
+import {
+  type ConfigMap,
+  type Ingress,
+  type IngressClass,
+  keyOf,
+  type Secret,
+  type Service,
+} from '@tidegate/kube';
 import type { AttachedPolicy, HostClaim, L7Router } from '../../api/index.ts';
 import type { PolicyOrigin } from '../../ingress/attached-policies/index.ts';
 import { clientSettingsOf, clientsOf, withPort } from '../../ingress/clients/index.ts';
@@ -32,6 +39,8 @@ export interface TraceObjects extends ScopeObjects {
   services: readonly Service[];
   /** Only the Secrets to check. Problems of other certificates are not reported. */
   secrets: readonly Secret[];
+  /** ConfigMaps with headers. */
+  configMaps?: readonly ConfigMap[];
   routers: readonly L7Router[];
   /** Undefined if the cluster has none, or if they cannot be read. Then the oldest Ingress owns a host. */
   claims: readonly HostClaim[] | undefined;
@@ -137,9 +146,10 @@ function decisionOf(
   const refusal = certificateAnswer(others, request, { table, isWithout: withoutCertificate });
   if (refusal !== undefined) return refusal;
   const decision = decide({ ...rest, action: { ...action, policy } }, request);
-  const { basic } = decision.kind === 'forward' ? (decision.authentication ?? {}) : {};
-  // Without the users, routers serve no client.
-  return basic === undefined || table.credentials.get(basic.credentials) !== undefined
+  const { basic, externalAuth } = decision.kind === 'forward' ? (decision.authentication ?? {}) : {};
+  const needed = [policy.customHeaders?.credentials, basic?.credentials, externalAuth?.headers];
+  // Without the users or headers, routers serve no client.
+  return needed.every((id) => id === undefined || table.credentials.get(id) !== undefined)
     ? decision
     : { kind: 'answer', status: 503 };
 }
@@ -154,7 +164,7 @@ function compile(
   problems: (IngressProblem & { ingress: string })[];
   originsOf: (source: Source) => readonly PolicyOrigin[];
 } {
-  const { ingresses, classes, services, secrets, claims, routers } = objects;
+  const { ingresses, classes, services, secrets, configMaps = [], claims, routers } = objects;
   const { routePolicies, clusterRoutePolicies } = objects;
   const claimsRequired = claims !== undefined;
   const compiler = new Compiler({ classNames: [className], claimsRequired, now: () => now });
@@ -172,6 +182,7 @@ function compile(
   for (const each of services) compiler.put('Service', each);
   for (const each of slices.visible()) compiler.put('EndpointSlice', each);
   for (const each of secrets) compiler.put('Secret', each);
+  for (const each of configMaps) compiler.put('ConfigMap', each);
   const { delta, outcomes } = compiler.flush();
   const problems = outcomes.set.flatMap(({ ingress, problems }) =>
     problems.map((each) => ({ ...each, ingress })),

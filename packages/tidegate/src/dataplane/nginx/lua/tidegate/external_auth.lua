@@ -23,11 +23,26 @@ local OWN = { ["x-auth-request-redirect"] = true, ["x-sent-from"] = true }
 
 local BODILESS = { POST = true, PUT = true, PATCH = true }
 
+-- The names of headers that the server does not get from the client.
+local function left_out(headers)
+  if not headers then
+    return OWN
+  end
+  local names = {}
+  for name in pairs(OWN) do
+    names[name] = true
+  end
+  for name in pairs(headers) do
+    names[lower(name)] = true
+  end
+  return names
+end
+
 -- The request to the server, with the headers with which ingress-nginx describes the request of the client.
-local function text_of(own, target, host, facts)
+local function text_of(own, target, host, facts, headers)
   local method = own.method or "GET"
   local lines = { method .. " " .. target .. " HTTP/1.1", "Host: " .. host }
-  client_headers(lines, OWN)
+  client_headers(lines, left_out(headers))
   lines[#lines + 1] = loops.line()
   local function add(name, value)
     lines[#lines + 1] = name .. ": " .. value
@@ -43,6 +58,9 @@ local function text_of(own, target, host, facts)
   add("X-Forwarded-For", var.tidegate_client)
   add("X-Auth-Request-Redirect", own.redirect and policy.fill(own.redirect, facts) or facts.target)
   add("X-Request-Id", var.tidegate_request_id)
+  for name, value in pairs(headers or {}) do
+    add(name, value)
+  end
   if BODILESS[method] then
     add("Content-Length", "0")
   end
@@ -94,7 +112,7 @@ local function server_name(own, upstream)
   return is_address and "" or upstream.service
 end
 
-local function ask(own, facts, lookup)
+local function ask(own, facts, lookup, headers)
   local upstream, target, host = server_of(own, facts, lookup)
   if not upstream or upstream.endpoints[1] == nil then
     return nil
@@ -102,7 +120,7 @@ local function ask(own, facts, lookup)
   local timeouts = context.get().route.timeouts
   local question = {
     method = own.method or "GET",
-    text = text_of(own, target, host, facts),
+    text = text_of(own, target, host, facts, headers),
     servername = server_name(own, upstream),
     owner = upstream.id,
     connect_ms = timeouts and timeouts.connect * 1000 or settings.connect_timeout_ms,
@@ -164,16 +182,16 @@ local function remember(own, key, answer)
   cache:set(key, cjson.encode { status = answer.status, headers = kept }, seconds)
 end
 
-local function answer_for(own, facts, lookup)
+local function answer_for(own, facts, lookup, headers)
   if not own.cache then
-    return ask(own, facts, lookup)
+    return ask(own, facts, lookup, headers)
   end
   local key = key_of(own, facts, lookup)
   local known = cache:get(key)
   if known then
     return cjson.decode(known)
   end
-  local answer = ask(own, facts, lookup)
+  local answer = ask(own, facts, lookup, headers)
   if answer then
     remember(own, key, answer)
   end
@@ -200,7 +218,12 @@ function external.check(own, facts, lookup)
     ngx.log(ngx.WARN, "the server that authenticates clients of ", facts.name, " leads back to this router")
     return 508
   end
-  local answer = answer_for(own, facts, lookup)
+  local known = own.headers and tables.credentials(own.headers, tables.generation())
+  if own.headers and not known then
+    -- The ConfigMap does not exist, or is not valid.
+    return 503
+  end
+  local answer = answer_for(own, facts, lookup, known and known.headers)
   if not answer then
     return 500
   end

@@ -11,11 +11,27 @@ local hashing = require "tidegate.hashing"
 local mirror = require "tidegate.mirror"
 local limits = require "tidegate.limits"
 local policy = require "tidegate.policy"
+local tables = require "tidegate.tables"
 
-local var = ngx.var
+local var, lower = ngx.var, string.lower
 
 local function is_repeated(name)
   return type(ngx.req.get_headers(0)[name]) == "table"
+end
+
+-- Headers for browsers of other sites win.
+local function with_headers(added, headers)
+  local result, names = {}, {}
+  for name, value in pairs(added or {}) do
+    result[name] = value
+    names[lower(name)] = true
+  end
+  for name, value in pairs(headers) do
+    if not names[lower(name)] then
+      result[name] = value
+    end
+  end
+  return result
 end
 
 -- Returns nil if the client is served, or the status to answer with, the location of a redirect, and headers. With satisfy_any, one
@@ -60,6 +76,12 @@ return function(route, facts, header_of, host_of)
       return true
     end
   end
+  local headers = own.custom_headers and tables.credentials(own.custom_headers.credentials, tables.generation())
+  if own.custom_headers and not headers then
+    -- The ConfigMap does not exist, or is not valid.
+    answer(503)
+    return true
+  end
   -- Router and endpoint could use different ones.
   if (own.basic or own.external_auth) and is_repeated("authorization") or own.cors and is_repeated("origin") then
     answer(400)
@@ -67,7 +89,7 @@ return function(route, facts, header_of, host_of)
   end
   local added = own.cors and cors.headers(own.cors, var.http_origin)
   local ctx = context.get()
-  ctx.added = added or false
+  ctx.added = headers and with_headers(added, headers.headers) or added or false
   local varies = own.cors ~= nil and own.cors.origins ~= nil
   ctx.varies = varies
   facts.method, facts.cors, facts.client = ngx.req.get_method(), added, clients.binary()
@@ -116,5 +138,5 @@ return function(route, facts, header_of, host_of)
   if own.vhost then
     var.tidegate_vhost = own.vhost
   end
-  return false, changed or added ~= nil or varies or own.vhost ~= nil or own.affinity ~= nil or own.responses ~= nil or ctx.cookies
+  return false, changed or ctx.added or varies or own.vhost ~= nil or own.affinity ~= nil or own.responses ~= nil or ctx.cookies
 end

@@ -94,6 +94,7 @@ function policy.prepare(decoded)
     client_certificate = decoded.clientCertificate and prepare_certificate(decoded.clientCertificate),
     satisfy_any = decoded.satisfyAny,
     cors = decoded.cors,
+    custom_headers = decoded.customHeaders,
     vhost = decoded.vhost,
     affinity = decoded.affinity,
     hash_by = decoded.hashBy,

@@ -1,14 +1,28 @@
 import {
   backoffDelay,
+  type Clock,
   isForbidden,
+  type KubeClient,
+  type KubeObject,
+  type Logger,
   type Mirror,
+  type Random,
   Reflector,
-  SECRETS,
-  type Secret,
+  type Resource,
   sleep,
   splitKey,
 } from '@tidegate/kube';
-import type { SecretSource, SecretSourceOptions } from './secret-source.ts';
+import type { SecretSource } from './secret-source.ts';
+
+interface NamedWatchesOptions<T extends KubeObject> {
+  client: KubeClient;
+  resource: Resource<T>;
+  /** `object` is undefined if it does not exist. */
+  onObject(key: string, object: T | undefined): void;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
 
 interface Watch {
   readonly stop: AbortController;
@@ -17,22 +31,22 @@ interface Watch {
   readonly answered: Promise<void>;
 }
 
-/** Access to a Secret may be granted a moment after the Ingress that refers to it is created. */
+/** Access to an object may be granted a moment after the Ingress that refers to it is created. */
 const FORBIDDEN_BACKOFF = { baseMs: 200, maxMs: 5_000 };
 
 /**
- * Watches each needed Secret by name, so that the router needs no permission to read other Secrets. For routers without an
- * L7Router: no manager notifies them of changes (`secret-reads.ts`).
+ * Watches each needed object by name, so that the router needs no permission to read others. For ConfigMaps, of which there are
+ * few; and for Secrets of routers without an L7Router: no manager notifies them of changes (`secret-reads.ts`).
  */
-export class SecretWatches implements SecretSource {
-  readonly #options: SecretSourceOptions;
+export class NamedWatches<T extends KubeObject> implements SecretSource {
+  readonly #options: NamedWatchesOptions<T>;
   readonly #watches = new Map<string, Watch>();
 
-  constructor(options: SecretSourceOptions) {
+  constructor(options: NamedWatchesOptions<T>) {
     this.#options = options;
   }
 
-  /** Starts to watch a Secret, `namespace/name`. */
+  /** Starts to watch an object, `namespace/name`. */
   follow(key: string): void {
     if (this.#watches.has(key)) return;
     const stop = new AbortController();
@@ -67,8 +81,8 @@ export class SecretWatches implements SecretSource {
 
   async #watch(key: string, signal: AbortSignal, answer: () => void): Promise<void> {
     const { clock, random, log } = this.#options;
-    const report = (secret: Secret | undefined): void => {
-      if (!signal.aborted) this.#options.onSecret(key, secret);
+    const report = (object: T | undefined): void => {
+      if (!signal.aborted) this.#options.onObject(key, object);
       answer();
     };
     for (let refusals = 0; !signal.aborted; refusals++) {
@@ -76,28 +90,28 @@ export class SecretWatches implements SecretSource {
         await this.#reflector(key, report).run(signal);
       } catch (error) {
         log[refusals === 5 ? 'warn' : 'debug'](
-          { secret: key, err: error },
-          'no permission to read a Secret yet; retrying',
+          { resource: this.#options.resource.resource, object: key, err: error },
+          'no permission to read an object that an Ingress names yet; retrying',
         );
         await sleep(clock, backoffDelay(refusals, FORBIDDEN_BACKOFF, random), signal).catch(() => {}); // Aborted: the loop ends.
       }
     }
   }
 
-  #reflector(key: string, report: (secret: Secret | undefined) => void): Reflector<Secret> {
-    const { client, clock, random, log } = this.#options;
+  #reflector(key: string, report: (object: T | undefined) => void): Reflector<T> {
+    const { client, resource, clock, random, log } = this.#options;
     const { namespace, name } = splitKey(key);
-    // A list by name returns the Secret or nothing.
-    const mirror: Mirror<Secret> = {
-      keep: (secret) => secret,
-      replace: ([secret]) => report(secret),
-      apply: (type, secret) => report(type === 'DELETED' ? undefined : secret),
+    // A list by name returns the object or nothing.
+    const mirror: Mirror<T> = {
+      keep: (object) => object,
+      replace: ([object]) => report(object),
+      apply: (type, object) => report(type === 'DELETED' ? undefined : object),
     };
-    return new Reflector(client, SECRETS, mirror, {
+    return new Reflector(client, resource, mirror, {
       select: { namespace, fieldSelector: `metadata.name=${name}` },
       clock,
       random,
-      log: log.child({ secret: key }),
+      log: log.child({ object: key }),
       isFinal: isForbidden,
     });
   }
