@@ -1,6 +1,7 @@
 import { HONORED } from './honored.ts';
 import { IGNORED } from './ignored.ts';
 import { type Refused, refusedByName } from './refused.ts';
+import { adviceFor } from './snippets/index.ts';
 
 export const NGINX_PREFIX = 'nginx.ingress.kubernetes.io/';
 
@@ -40,7 +41,7 @@ export function readNginxAnnotations(annotations: Readonly<Record<string, string
     const honored = own === undefined ? undefined : HONORED.get(own);
     if (rule !== undefined) {
       if (!rule.off.includes(annotations[annotation]!.trim()))
-        refused.push({ annotation, message: refusedMessage(annotation, rule) });
+        refused.push({ annotation, message: refusedMessage(annotation, annotations[annotation]!, rule) });
     } else if (honored?.as !== undefined) aliases.set(honored.as, annotation);
     else if (honored !== undefined && own !== undefined) policies.set(own, annotations[annotation]!);
     else if (own !== undefined) ignored.push({ annotation, message: ignoredMessage(annotation, own) });
@@ -65,12 +66,17 @@ function refusalOf(annotation: string): Refused | undefined {
   return honored !== undefined || IGNORED.has(name) ? undefined : refusedByName(name);
 }
 
-const refusedMessage = (annotation: string, { asks, instead }: Refused): string =>
-  `${annotation} asks for ${asks}. Tidegate does not support it, and does not serve the hosts of the Ingress without it: all requests for them get the response 503. ${instead} Then remove the annotation.`;
+function refusedMessage(annotation: string, value: string, { asks, instead }: Refused): string {
+  const what = `${annotation} asks for ${asks}. Tidegate does not support it, and does not serve the hosts of the Ingress without it: all requests for them get the response 503.`;
+  const advice = adviceFor(nameOf(annotation), value);
+  return [what, ...(advice.length > 0 ? advice : [instead]), 'Then remove the annotation.'].join(' ');
+}
+
+const NOT_KNOWN = { effect: 'It is not an annotation of ingress-nginx.', instead: 'Check the name.' };
 
 function ignoredMessage(annotation: string, name: string): string {
-  const { effect, instead } = IGNORED.get(name) ?? { effect: 'It is not an annotation of ingress-nginx.' };
-  return [`Tidegate ignores ${annotation}. ${effect}`, ...(instead === undefined ? [] : [instead])].join(' ');
+  const { effect, instead } = IGNORED.get(name) ?? NOT_KNOWN;
+  return `Tidegate ignores ${annotation}. ${effect} ${instead}`;
 }
 
 function atMost(findings: readonly Finding[]): Finding[] {
