@@ -1,9 +1,21 @@
-import { INGRESSES, type Ingress, type KubeClient } from '@tidegate/kube';
+import {
+  INGRESS_CLASSES,
+  INGRESSES,
+  type Ingress,
+  type IngressClass,
+  isNotFound,
+  type KubeClient,
+} from '@tidegate/kube';
 import { Command } from 'commander';
-import { type AttachedPolicy, CLUSTER_ROUTE_POLICIES, ROUTE_POLICIES } from '../api/index.ts';
+import {
+  ALLOWED_RESPONSE_HEADERS_ANNOTATION,
+  type AttachedPolicy,
+  CLUSTER_ROUTE_POLICIES,
+  ROUTE_POLICIES,
+} from '../api/index.ts';
 import { ingressKeysOf, PolicyIndex } from '../ingress/attached-policies/index.ts';
 import { classNameOf, readIngress } from '../ingress/compile/index.ts';
-import { describeForwarding, describePolicy } from '../ingress/policy/index.ts';
+import { describeForwarding, describePolicy, readAllowedHeaders } from '../ingress/policy/index.ts';
 import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
 import { eventTable, readEvents, type ShownEvent } from './events.ts';
 import { fail } from './process.ts';
@@ -24,7 +36,9 @@ async function describeIngress(name: string, options: ClusterFlags & { namespace
     await withClient(options, async (client) => {
       const ingress = await client.get(INGRESSES, { name, namespace: options.namespace });
       const events = await readEvents(client, 'Ingress', ingress);
-      console.log(ingressText(ingress, await readPolicies(client, options.namespace), events, Date.now()));
+      const policies = await readPolicies(client, options.namespace);
+      const ingressClass = await readClass(client, classNameOf(ingress));
+      console.log(ingressText(ingress, policies, events, Date.now(), ingressClass));
     });
   } catch (error) {
     fail(error);
@@ -42,12 +56,21 @@ async function readPolicies(client: KubeClient, namespace: string): Promise<Atta
   ];
 }
 
+async function readClass(client: KubeClient, name: string | undefined): Promise<IngressClass | undefined> {
+  if (name === undefined) return undefined;
+  return client.get(INGRESS_CLASSES, { name }).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+}
+
 /** What the Ingress asks for, as routers read it. */
 export function ingressText(
   ingress: Ingress,
   policies: readonly AttachedPolicy[],
   events: readonly ShownEvent[],
   now: number,
+  ingressClass?: IngressClass,
 ): string {
   const index = new PolicyIndex();
   for (const policy of policies) index.put(policy.kind as 'RoutePolicy' | 'ClusterRoutePolicy', policy);
@@ -57,7 +80,8 @@ export function ingressText(
     namespace,
     keys: ingressKeysOf(ingress),
   });
-  const facts = readIngress(ingress, at);
+  const written = ingressClass?.metadata.annotations?.[ALLOWED_RESPONSE_HEADERS_ANNOTATION];
+  const facts = readIngress(ingress, at, { allowedHeaders: readAllowedHeaders(written) });
   const [claim] = [...facts.claims.values()].filter(({ isLeftOut }) => !isLeftOut);
   const action = claim?.routes[0]?.value.action ?? claim?.fallback?.value;
   const lines = [...describePolicy(action?.policy ?? {}), ...describeForwarding(action?.limits ?? {})];

@@ -1,7 +1,14 @@
 import type { Secret } from '@tidegate/kube';
 import { expect, it } from 'vitest';
 import type { L7Router, NodePool } from '../api/index.ts';
-import { attachedPolicy, CLASS, ingress, service, slice } from '../ingress/testing/objects.ts';
+import {
+  attachedPolicy,
+  CLASS,
+  classWithHeaders,
+  ingress,
+  service,
+  slice,
+} from '../ingress/testing/objects.ts';
 import { type TraceObjects, trace } from '../router/index.ts';
 import { ingressText } from './describe-ingress.ts';
 import { traceText } from './trace-text.ts';
@@ -279,6 +286,12 @@ it('describes an Ingress with the policies that it inherits', () => {
     { name: 'sso' },
     { targetRefs: [{ kind: 'IngressClass', name: CLASS }], access: { allow: ['10.0.0.0/8'] }, firewall: {} },
   );
+  const annotations = { 'nginx.ingress.kubernetes.io/custom-headers': 'headers' };
+  const withHeaders = ingress({ rules: { 'shop.example/': 'web:80' }, annotations });
+  expect(ingressText(withHeaders, [], [], 0, classWithHeaders('X-A'))).toContain(
+    'adds the headers of ConfigMap shop/headers to responses',
+  );
+  expect(ingressText(withHeaders, [], [], 0)).toContain('InvalidAnnotation');
   const text = ingressText(ingress({ rules: { 'shop.example/': 'web:80' } }), [policy], [], 0);
   expect(text).toContain('Inherited:\n  access: from ClusterRoutePolicy sso (IngressClass gold)\n');
   expect(text).toMatch(/Problems:\n {2}InvalidPolicy: ClusterRoutePolicy sso spec\.firewall: .* 503\./);

@@ -88,6 +88,10 @@ export const CONFIG_KEYS: ReadonlyMap<string, ConfigKey> = new Map<string, Confi
     text: 'Tidegate does not send Strict-Transport-Security. Set the header in the application.',
     same: [],
   }),
+  ...each(['global-allowed-response-headers'], {
+    verdict: 'changed',
+    text: 'Tidegate allows no headers in custom-headers by default: write the list into the annotation tidegate.io/allowed-response-headers of the IngressClass.',
+  }),
   ...each(['add-headers'], {
     verdict: 'changed',
     text: 'Responses get no additional headers. Set them in the application.',

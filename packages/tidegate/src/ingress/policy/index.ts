@@ -63,9 +63,6 @@ export {
 export { describeHandshake, type Handshake, joinedHandshake } from './handshake.ts';
 export { fillKey, fromRing, hashOf, type Ring, ringOf } from './hashing.ts';
 export {
-  type HeaderSet,
-  type HeaderSource,
-  headerSource,
   InvalidHeadersError,
   readAllowedHeaders,
   readAuthHeaders,
