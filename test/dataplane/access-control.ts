@@ -47,7 +47,7 @@ export function accessControl(make: MakeDriver): void {
     test('answers with 503 for the paths of an Ingress with an unsupported protocol, and for no others', async () => {
       const { world } = cluster;
       const fields = { name: 'encrypted', rules: { 'tls.io/secret': 'web:80' } };
-      put({ ...fields, annotations: { 'nginx.ingress.kubernetes.io/backend-protocol': 'GRPCS' } });
+      put({ ...fields, annotations: { 'nginx.ingress.kubernetes.io/backend-protocol': 'FCGI' } });
       put({ name: 'open', rules: { 'tls.io/': 'web:80' } });
       await cluster.serve();
       expect(await world.respondingBackend('tls.io/secret')).toBe(503);

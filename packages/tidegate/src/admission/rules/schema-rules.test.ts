@@ -41,6 +41,8 @@ const self = fc.record(
     sharedWith: fc.subarray(['gold', 'silver']),
     matchLabels: labels,
     labels,
+    kind: fc.constantFrom('Namespace', 'Ingress'),
+    name: fc.constantFrom('', 'a'),
     type: fc.constantFrom('Cloud', 'Edge'),
     hostNetwork: fc.boolean(),
     interConnectivity: fc.boolean(),
@@ -56,7 +58,9 @@ const self = fc.record(
     ingressWebhookCertGenImage: images,
   },
   // Schemas require these.
-  { requiredKeys: ['metadata', 'path', 'controller', 'operator', 'host', 'ingressClassName', 'type'] },
+  {
+    requiredKeys: ['metadata', 'path', 'controller', 'operator', 'host', 'ingressClassName', 'kind', 'type'],
+  },
 );
 
 describe('the rules of the schemas', () => {

@@ -51,6 +51,8 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     !Object.hasOwn(mapIn(self, 'matchLabels'), 'apps.kubeedge.io/belonging-to'),
   "!(self.type == 'Cloud' && has(self.hostNetwork) && self.hostNetwork)": (self) =>
     !(self.type === 'Cloud' && isTrue(self, 'hostNetwork')),
+  "self.kind == 'Namespace' ? !has(self.name) : has(self.name)": (self) =>
+    (self.kind === 'Namespace') !== isSet(self, 'name'),
   'self.type == oldSelf.type': (self, before) => self.type === before.type,
   "!(has(self.leaderElectionStrategy) && self.leaderElectionStrategy == 'mark') || (has(self.leaderNodeLabelSelector) && size(self.leaderNodeLabelSelector) > 0)":
     (self) =>
