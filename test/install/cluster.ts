@@ -1,10 +1,11 @@
 /** A cluster without Tidegate: an embedded API server, controllers, and nodes that run pods as processes. */
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeClient, loadConfig, NODES } from '@tidegate/kube';
+import { parse, stringify } from 'yaml';
 import { Kubectl } from '../support/kubectl.ts';
 import { reservePort } from '../support/ports.ts';
 import { type Finished, finish } from '../support/process.ts';
@@ -67,6 +68,15 @@ export class EmptyCluster {
   /** Runs a command of the program with the administrator's kubeconfig. */
   run(...args: string[]): Promise<Finished> {
     return finish([process.execPath, PROGRAM, ...args, '--kubeconfig', this.kubeconfig]);
+  }
+
+  /** A kubeconfig of another user. Returns its path. */
+  async kubeconfigWith(token: string): Promise<string> {
+    const config = parse(await readFile(this.kubeconfig, 'utf8')) as { users: { user: object }[] };
+    for (const each of config.users) each.user = { token };
+    const path = join(await mkdtemp(join(this.#directory, 'user-')), 'kubeconfig');
+    await writeFile(path, stringify(config));
+    return path;
   }
 
   async stop(): Promise<void> {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { L7_ROUTERS, NODE_POOLS, YURT_INGRESSES } from '../../packages/tidegate/src/api/index.ts';
 import { eventually } from '../support/patience.ts';
-import { TestProcess } from '../support/process.ts';
+import { finish, TestProcess } from '../support/process.ts';
 import { PROGRAM, repositoryFile } from '../support/repository.ts';
 import { EmptyCluster } from './cluster.ts';
 
@@ -17,6 +17,12 @@ const DEFINITIONS: Resource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
   resource: 'customresourcedefinitions',
+  namespaced: false,
+};
+const WEBHOOKS: Resource = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  resource: 'validatingwebhookconfigurations',
   namespaced: false,
 };
 const INVENTORY = { namespace: NAMESPACE, name: 'tidegate-installation' };
@@ -92,7 +98,19 @@ describe('tidegate install', () => {
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('no such value') });
   });
 
+  it('shows the status of a cluster without Tidegate', async () => {
+    const { code, stdout, stderr } = await cluster.run('status', ...FLAGS);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('Namespace edge-system: not installed with tidegate install.');
+  });
+
   it('can be interrupted and continued, until the manager is ready', async () => {
+    // A run that is killed after its first request leaves the namespace without a record.
+    const [namespace] = parseAllDocuments((await cluster.run('install', ...FLAGS, '--dry-run')).stdout);
+    await cluster.kubectl.run(
+      'apply --server-side --field-manager=tidegate-install -f -',
+      JSON.stringify(namespace),
+    );
     const args = ['install', ...FLAGS, '--set', 'logLevel=debug', '--kubeconfig', cluster.kubeconfig];
     const broken = new TestProcess([process.execPath, PROGRAM, ...args]);
     await broken.until(({ stderr }) => stderr.includes('creating ClusterRole'));
@@ -108,6 +126,7 @@ describe('tidegate install', () => {
     const { data } = await cluster.client.get(CONFIG_MAPS, INVENTORY);
     expect(data).toMatchObject({ values: '{"createNamespace":true,"logLevel":"debug"}' });
     expect(data?.changingTo).toBeUndefined();
+    expect(JSON.parse(data?.createdNamespaces ?? '')).toContain(NAMESPACE);
   });
 
   it('changes nothing the second time', async () => {
@@ -205,6 +224,34 @@ describe('tidegate uninstall', () => {
     expect(await exists(NODE_POOLS, 'shop')).toBe(true);
   });
 
+  it('refuses a user that may not delete everything, and removes nothing', async () => {
+    await cluster.kubectl.run(
+      'create clusterrole webhooks-only --verb=get,list,delete --resource=nodes,configmaps,validatingwebhookconfigurations',
+    );
+    await cluster.kubectl.run('create serviceaccount half -n default');
+    await cluster.kubectl.run(
+      'create clusterrolebinding half --clusterrole=webhooks-only --serviceaccount=default:half',
+    );
+    const token = (await cluster.kubectl.run('create token half -n default')).trim();
+    const kubeconfig = await cluster.kubeconfigWith(token);
+    const { code, stderr } = await finish([
+      ...[process.execPath, PROGRAM, 'uninstall', ...FLAGS, '--yes', '--kubeconfig', kubeconfig],
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('nothing was removed, because');
+    expect(stderr).toMatch(
+      /the user may not delete .*clusterroles.*: use a kubeconfig of a cluster administrator/,
+    );
+    expect(await exists(WEBHOOKS, 'tidegate')).toBe(true);
+    const wrong = await cluster.kubeconfigWith('wrong');
+    const check = await finish([process.execPath, PROGRAM, 'check', ...FLAGS, '--kubeconfig', wrong]);
+    expect(check.code).toBe(1);
+    expect(check.stdout).toContain('the API server does not accept the credentials of the kubeconfig file');
+    expect(check.stdout).toContain('\n1 errors, 0 warnings');
+    const unknown = await finish([process.execPath, PROGRAM, 'install', ...FLAGS, '--kubeconfig', wrong]);
+    expect(unknown.stderr).toMatch(/the API server https?:\S+ does not accept the credentials/);
+  });
+
   it('refuses while nodes use a hub', async () => {
     await cluster.kubectl.run('annotate node cloud-2 hub.tidegate.io/version=0.2.0');
     const { code, stderr } = await cluster.run('uninstall', ...FLAGS, '--yes');
@@ -242,6 +289,10 @@ describe('tidegate uninstall', () => {
     const broken = new TestProcess([process.execPath, PROGRAM, ...args, '--kubeconfig', cluster.kubeconfig]);
     await broken.until(({ stderr }) => stderr.includes('deleting Namespace'));
     await broken.kill('SIGKILL');
+    const status = await cluster.run('status', ...FLAGS);
+    expect(status.stdout).toContain(
+      'its removal was interrupted: run tidegate uninstall --yes to continue it',
+    );
     const { code, stderr } = await cluster.run(...args);
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('no record') });
     expect(await exists(NAMESPACES, 'tidegate-routers')).toBe(false);

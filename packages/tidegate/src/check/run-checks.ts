@@ -1,9 +1,16 @@
+import { ConnectionError, isForbidden, isUnauthorized } from '@tidegate/kube';
 import type { Check, CheckContext, Finding } from './check.ts';
 
 export interface CheckReport {
   check: string;
   title: string;
   findings: readonly Finding[];
+}
+
+interface Outcome {
+  report: CheckReport;
+  /** Whether the API server did not answer, or not to this user. Then the other checks would only repeat it. */
+  isOver: boolean;
 }
 
 /**
@@ -15,17 +22,35 @@ export async function runChecks(
   context: CheckContext,
   onReport: (report: CheckReport) => void,
 ): Promise<CheckReport[]> {
-  const running = checks.map(async ({ name, title, run }): Promise<CheckReport> => {
+  const running = checks.map(async ({ name, title, run }): Promise<Outcome> => {
     try {
-      return { check: name, title, findings: await run(context) };
+      return { report: { check: name, title, findings: await run(context) }, isOver: false };
     } catch (cause) {
       const message = `cannot be checked: ${(cause as Error).message}`;
-      const hint = 'check the connection and the permissions of the user, then run the command again';
-      return { check: name, title, findings: [{ level: 'error', message, hint }] };
+      const findings: Finding[] = [{ level: 'error', message, hint: hintFor(cause) }];
+      return { report: { check: name, title, findings }, isOver: isUnusable(cause) };
     }
   });
-  for (const report of running) onReport(await report);
-  return Promise.all(running);
+  const reports: CheckReport[] = [];
+  for (const outcome of running) {
+    const { report, isOver } = await outcome;
+    onReport(report);
+    reports.push(report);
+    if (isOver) break;
+  }
+  await Promise.all(running);
+  return reports;
+}
+
+const isUnusable = (cause: unknown): boolean => cause instanceof ConnectionError || isUnauthorized(cause);
+
+function hintFor(cause: unknown): string {
+  if (cause instanceof ConnectionError)
+    return 'check that the API server is running, and the server in the kubeconfig file; then run the command again';
+  if (isUnauthorized(cause))
+    return 'the API server does not accept the credentials of the kubeconfig file: renew them, or use another file or context';
+  if (isForbidden(cause)) return 'use a kubeconfig of a cluster administrator';
+  return 'correct this, then run the command again';
 }
 
 export const hasErrors = (reports: readonly CheckReport[]): boolean =>

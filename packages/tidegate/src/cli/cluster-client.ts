@@ -1,6 +1,7 @@
-import { type ClusterConfig, KubeClient, loadConfig } from '@tidegate/kube';
+import { type ClusterConfig, ConnectionError, isUnauthorized, KubeClient, loadConfig } from '@tidegate/kube';
 import { Option } from 'commander';
 import { packageVersion } from './package-files.ts';
+import { CommandError } from './process.ts';
 
 /** The other names that kubectl accepts for IngressClasses. */
 export const CLASS_ALIASES = [
@@ -37,7 +38,31 @@ export async function withClient<T>(
   const client = new KubeClient(config, { userAgent: `tidegate/${packageVersion()}` });
   try {
     return await use(client, config);
+  } catch (error) {
+    throw explained(error, config);
   } finally {
     await client.close();
   }
 }
+
+/** An error of the connection or of the credentials is the same for all commands. Other errors are left to the command. */
+function explained(error: unknown, { server }: ClusterConfig): unknown {
+  if (error instanceof ConnectionError)
+    return new CommandError(
+      `cannot reach the API server: ${error.message}. Check that it is running, and the server in the kubeconfig file`,
+      { cause: error },
+    );
+  if (isUnauthorized(error))
+    return new CommandError(
+      `the API server ${server} does not accept the credentials of the kubeconfig file: ${(error as Error).message}. Renew them, or select another file with --kubeconfig or another context with --context`,
+      { cause: error },
+    );
+  return error;
+}
+
+/** For commands that need the permissions of a cluster administrator. */
+export const needsPermission = (cause: unknown, more = ''): CommandError =>
+  new CommandError(
+    `the user lacks permissions: ${(cause as Error).message}. Use a kubeconfig of a cluster administrator${more}`,
+    { cause },
+  );

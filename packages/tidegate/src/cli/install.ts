@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import {
   applyPlan,
   DEFAULT_NAMESPACE,
+  type Inventory,
   nameOf,
   type Plan,
   type Prepared,
@@ -12,7 +13,13 @@ import {
   textOf,
   untilReady,
 } from '../install/index.ts';
-import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
+import {
+  type ClusterFlags,
+  contextOption,
+  kubeconfigOption,
+  needsPermission,
+  withClient,
+} from './cluster-client.ts';
 import { parseDuration } from './options.ts';
 import { packageFile } from './package-files.ts';
 import { CommandError, fail, stopSignal } from './process.ts';
@@ -119,27 +126,27 @@ async function run(options: Options, upgrade: boolean): Promise<void> {
   } catch (error) {
     progress.end();
     if (signal.aborted) fail(new CommandError('interrupted; run the command again to continue'));
-    else fail(isForbidden(error) ? needsPermission(error) : error);
+    else
+      fail(
+        isForbidden(error) ? needsPermission(error, '; tidegate check --pre lists what is missing') : error,
+      );
   }
 }
-
-const needsPermission = (cause: unknown): CommandError =>
-  new CommandError(
-    `the user lacks permissions: ${(cause as Error).message}. Use a kubeconfig of a cluster administrator; tidegate check --pre lists what is missing`,
-    { cause },
-  );
 
 /** What would change, before it does. */
 function planText({ plan, inventory }: Prepared): string[] {
   const lines = [...stepLines(plan), ...plan.removals.map((name) => `  delete ${textOf(name)}`)];
   const kept = plan.steps.filter(({ action }) => action === 'keep').length;
-  const before =
-    inventory === undefined
-      ? 'Tidegate is not installed yet.'
-      : inventory.changingTo === undefined
-        ? `Tidegate ${inventory.version} is installed.`
-        : `${interrupted(inventory.version, inventory.changingTo)}; it is continued.`;
-  return [before, ...lines, `${lines.length} changes; ${kept} objects are up to date.`];
+  return [situation(inventory), ...lines, `${lines.length} changes; ${kept} objects are up to date.`];
+}
+
+function situation(inventory: Inventory | undefined): string {
+  if (inventory === undefined) return 'Tidegate is not installed yet.';
+  const { version, changingTo, isBeingRemoved } = inventory;
+  if (isBeingRemoved) return `The removal of Tidegate ${version} was interrupted; it is installed again.`;
+  return changingTo === undefined
+    ? `Tidegate ${version} is installed.`
+    : `${interrupted(version, changingTo)}; it is continued.`;
 }
 
 const interrupted = (from: string, to: string): string =>

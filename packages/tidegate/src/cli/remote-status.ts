@@ -3,8 +3,12 @@ import {
   DEPLOYMENTS,
   getCondition,
   isConditionTrue,
+  isNotFound,
   type KubeClient,
+  type KubeList,
+  type KubeObject,
   NODES,
+  type Resource,
   textTable,
 } from '@tidegate/kube';
 import {
@@ -15,7 +19,7 @@ import {
   NODE_POOL_LABEL,
   NODE_POOLS,
 } from '../api/index.ts';
-import { PART_OF_SELECTOR, readInventory } from '../install/index.ts';
+import { findInventories, PART_OF_SELECTOR, readInventory } from '../install/index.ts';
 
 export interface RemoteStatus {
   server: string;
@@ -24,6 +28,10 @@ export interface RemoteStatus {
   version?: string;
   /** The version that an interrupted installation or upgrade leads to. */
   changingTo?: string;
+  /** Whether `tidegate uninstall` was interrupted. */
+  isBeingRemoved?: boolean;
+  /** If there is no record of an installation in the namespace: namespaces that have one. */
+  installedIn?: string[];
   manager: { name: string; ready: number; wanted: number }[];
   pools: { kind: string; name: string; nodes: number; ready: number; hubs: number }[];
   frontDoors: { name: string; ingressClass: string; pool?: string; ready: string; addresses: string[] }[];
@@ -34,9 +42,9 @@ export async function readStatus(client: KubeClient, namespace: string): Promise
     readInventory(client, namespace),
     client.list(DEPLOYMENTS, { namespace, labelSelector: PART_OF_SELECTOR }),
     client.list(NODES),
-    client.list(NODE_POOLS),
-    client.list(NODE_GROUPS),
-    client.list(L7_ROUTERS),
+    listIfServed(client, NODE_POOLS),
+    listIfServed(client, NODE_GROUPS),
+    listIfServed(client, L7_ROUTERS),
   ]);
   const poolsOf = (kind: string, label: string, names: readonly (string | undefined)[]) =>
     names.map((name = '') => {
@@ -48,7 +56,13 @@ export async function readStatus(client: KubeClient, namespace: string): Promise
   return {
     server: client.config.server,
     namespace,
-    ...(inventory !== undefined && { version: inventory.version, changingTo: inventory.changingTo }),
+    ...(inventory === undefined
+      ? { installedIn: (await findInventories(client)).map((other) => other.namespace) }
+      : {
+          version: inventory.version,
+          changingTo: inventory.changingTo,
+          isBeingRemoved: inventory.isBeingRemoved,
+        }),
     manager: deployments.items.map(({ metadata, spec, status }) => ({
       name: metadata.name ?? '',
       ready: status?.readyReplicas ?? 0,
@@ -79,12 +93,9 @@ export async function readStatus(client: KubeClient, namespace: string): Promise
 }
 
 export function statusText(status: RemoteStatus): string {
-  const { server, namespace, version, changingTo, manager, pools, frontDoors } = status;
-  const interrupted = changingTo === undefined ? '' : `; the change to version ${changingTo} is not complete`;
-  const installed =
-    version === undefined ? 'not installed with tidegate install' : `version ${version}${interrupted}`;
+  const { server, namespace, manager, pools, frontDoors } = status;
   return [
-    `Kubernetes API: ${server}. Namespace ${namespace}: ${installed}.`,
+    `Kubernetes API: ${server}. Namespace ${namespace}: ${installationText(status)}.`,
     '',
     textTable([
       ['MANAGER', 'READY'],
@@ -107,4 +118,29 @@ export function statusText(status: RemoteStatus): string {
       ]),
     ]),
   ].join('\n');
+}
+
+function installationText({ version, changingTo, isBeingRemoved, installedIn = [] }: RemoteStatus): string {
+  if (version === undefined)
+    return installedIn.length === 0
+      ? 'not installed with tidegate install'
+      : `not installed; Tidegate is installed in namespace ${installedIn.join(', ')}: use -n ${installedIn[0]}`;
+  if (isBeingRemoved)
+    return `version ${version}; its removal was interrupted: run tidegate uninstall --yes to continue it, or tidegate install to install it again`;
+  if (changingTo === undefined) return `version ${version}`;
+  const command = changingTo === version ? 'install' : 'upgrade';
+  return `version ${version}; the change to version ${changingTo} is not complete: run tidegate ${command} again to continue it`;
+}
+
+/** Without an installation, the API server does not have the kinds of Tidegate. */
+async function listIfServed<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+): Promise<Pick<KubeList<T>, 'items'>> {
+  try {
+    return await client.list(resource);
+  } catch (error) {
+    if (isNotFound(error)) return { items: [] };
+    throw error;
+  }
 }

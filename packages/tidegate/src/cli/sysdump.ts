@@ -35,18 +35,20 @@ Example:
     .action(run);
 }
 
+const MOST_NAMES = 4;
+
 async function run(options: Options): Promise<void> {
   const signal = stopSignal();
   try {
     const { collect } = await import('../sysdump/index.ts');
     const time = new Date().toISOString().replace(/[:.]/g, '-');
     const directory = options.directory ?? `tidegate-sysdump-${time}`;
-    let files = 0;
+    const files: string[] = [];
     const write = (name: string, text: string): void => {
       const file = join(directory, name);
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       writeFileSync(file, text, { mode: 0o600 });
-      files++;
+      files.push(name);
     };
     await withClient(options, (client) =>
       collect(
@@ -62,7 +64,14 @@ async function run(options: Options): Promise<void> {
         write,
       ),
     );
-    console.log(`${files} files in ${quotePath(directory)}`);
+    console.log(`${files.length} files in ${quotePath(directory)}`);
+    const unread = files.filter((name) => name.endsWith('.error'));
+    if (unread.length > 0)
+      console.error(
+        `${unread.length} of them say why something could not be read: ${unread.slice(0, MOST_NAMES).join(', ')}${unread.length > MOST_NAMES ? ', ...' : ''}`,
+      );
+    // Without an answer of the API server, the files contain nothing that helps.
+    if (unread.includes('version.json.error')) process.exitCode = 1;
   } catch (error) {
     fail(error);
   }

@@ -105,12 +105,15 @@ function requestOf(url: URL, written: string, headers: Record<string, string>): 
 async function traceAll(
   objects: TraceObjects,
   request: MatchRequest,
-  { class: only, pool, client, withoutCertificate = false }: Options,
+  { class: only, pool, client, namespace, withoutCertificate = false }: Options,
 ): Promise<Trace[]> {
   const { trace } = await import('../router/index.ts');
   const used = [...new Set(objects.ingresses.flatMap((ingress) => classNameOf(ingress) ?? []))].sort();
   const classNames = only === undefined ? used : [only];
-  if (classNames.length === 0) throw new CommandError('no Ingress with a class found');
+  if (classNames.length === 0)
+    throw new CommandError(
+      `no Ingress with a class found${namespace === undefined ? '' : ` in namespace ${namespace}`}`,
+    );
   const traces = classNames.map((className) =>
     trace(objects, { ...request, className, pool, client, withoutCertificate }, Date.now()),
   );

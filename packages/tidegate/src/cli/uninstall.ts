@@ -1,4 +1,4 @@
-import { systemClock } from '@tidegate/kube';
+import { isForbidden, systemClock } from '@tidegate/kube';
 import { Command } from 'commander';
 import {
   customObjects,
@@ -8,7 +8,13 @@ import {
   readChart,
   removeAll,
 } from '../install/index.ts';
-import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
+import {
+  type ClusterFlags,
+  contextOption,
+  kubeconfigOption,
+  needsPermission,
+  withClient,
+} from './cluster-client.ts';
 import { parseDuration } from './options.ts';
 import { packageFile } from './package-files.ts';
 import { CommandError, fail, stopSignal } from './process.ts';
@@ -53,19 +59,22 @@ async function run(options: Options): Promise<void> {
         console.log(`Tidegate is not installed in namespace ${namespace}. Nothing was removed.`);
         return;
       }
-      const { objects, createdNamespaces, isRecorded, refusals } = removal;
-      if (!isRecorded)
+      const { objects, inventory, refusals } = removal;
+      if (refusals.length > 0)
+        throw new CommandError(
+          `nothing was removed, because\n${refusals.map((each) => `  - ${each}`).join('\n')}`,
+        );
+      if (inventory === undefined)
         progress.note(
           `no record of an installation in namespace ${namespace}; the objects of this version are removed`,
         );
       for (const line of lossesText(await customObjects(client, signal), keepCrds)) console.error(line);
-      if (refusals.length > 0) throw new CommandError(`nothing was removed: ${refusals.join('\n')}`);
       if (!options.yes)
         throw new CommandError('nothing was removed: run the command again with --yes to remove Tidegate');
       await removeAll(client, {
         namespace,
         objects,
-        createdNamespaces,
+        inventory,
         keepCrds,
         timeoutMs: options.timeout,
         clock: systemClock,
@@ -78,6 +87,7 @@ async function run(options: Options): Promise<void> {
     });
   } catch (error) {
     progress.end();
-    fail(signal.aborted ? new CommandError('interrupted; run the command again to continue') : error);
+    if (signal.aborted) fail(new CommandError('interrupted; run the command again to continue'));
+    else fail(isForbidden(error) ? needsPermission(error) : error);
   }
 }

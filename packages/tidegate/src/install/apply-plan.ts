@@ -46,20 +46,12 @@ export async function applyPlan(client: KubeClient, plan: Plan, options: ApplyOp
     changingTo: version,
     values: options.values,
     objects: unique([...objects, ...(before?.objects ?? [])]),
-    createdNamespaces: [
-      ...new Set([
-        ...(before?.createdNamespaces ?? []),
-        ...plan.steps
-          .filter(({ object, action }) => object.kind === 'Namespace' && action === 'create')
-          .map(({ object }) => object.metadata.name ?? ''),
-      ]),
-    ],
+    createdNamespaces: createdNamespaces(plan, options),
   };
-  const [namespaces, others] = [
-    plan.steps.filter(({ object }) => object.kind === 'Namespace'),
-    plan.steps.filter(({ object }) => object.kind !== 'Namespace'),
-  ];
-  for (const step of namespaces) await applyStep(client, step, options);
+  const isHome = ({ object }: Step): boolean =>
+    object.kind === 'Namespace' && object.metadata.name === namespace;
+  const [home, others] = [plan.steps.filter(isHome), plan.steps.filter((step) => !isHome(step))];
+  for (const step of home) await applyStep(client, step, options);
   await writeInventory(client, inventory, signal);
   for (const step of others)
     await applyStep(client, plan.writesAuthority ? await complete(client, step, options) : step, options);
@@ -70,6 +62,28 @@ export async function applyPlan(client: KubeClient, plan: Plan, options: ApplyOp
   const done = { ...inventory, version, changingTo: undefined, objects };
   await writeInventory(client, done, signal);
   return done;
+}
+
+/**
+ * The record is in the namespace of the manager, so it cannot be written before that namespace exists. If the command was killed
+ * in between, the namespace has been written by no other program. The record names the other namespaces before they
+ * exist; if it was killed in between and a user has created one of them since then, it lacks the labels.
+ */
+export function createdNamespaces(
+  { steps }: Pick<Plan, 'steps'>,
+  { namespace, inventory: before }: Pick<ApplyOptions, 'namespace' | 'inventory'>,
+): string[] {
+  const isInterrupted = before?.changingTo !== undefined;
+  const created = new Set(before?.createdNamespaces ?? []);
+  for (const { object, action, isOwn } of steps) {
+    const { kind, metadata } = object;
+    const name = metadata.name ?? '';
+    if (kind !== 'Namespace') continue;
+    if (action === 'create') created.add(name);
+    if (action === 'change' && isInterrupted && !isOwn) created.delete(name);
+    if (isOwn && before === undefined && name === namespace) created.add(name);
+  }
+  return [...created];
 }
 
 /** The step with the CA bundle, which did not exist yet when the installation was planned. */

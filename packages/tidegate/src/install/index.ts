@@ -13,14 +13,15 @@
  *   3. `applyPlan` (apply-plan.ts) applies the objects in order, between two writes of the inventory (inventory.ts).
  *   4. `untilReady` (ready.ts) waits for the manager and says what it waits for (not-ready.ts).
  *
- * `tidegate uninstall` says what speaks against it (removal.ts) and what is lost (losses.ts), and removes everything in the reverse order (remove.ts). The rules of
- * version skew are in versions.ts.
+ * `tidegate uninstall` says what speaks against it (removal.ts) and what is lost (losses.ts), and removes everything in the
+ * reverse order (remove.ts). The rules of version skew are in versions.ts.
  */
+export { deniedAccess } from './access.ts';
 export { applyPlan } from './apply-plan.ts';
 export { type Chart, objectsOf, readChart } from './chart.ts';
 export { valuesSchema } from './chart-files.ts';
 export { foreignControllers } from './foreign.ts';
-export { nameOf, readInventory, textOf } from './inventory.ts';
+export { findInventories, type Inventory, nameOf, readInventory, textOf } from './inventory.ts';
 export { customObjects, lossesText } from './losses.ts';
 export { ALERTS } from './monitoring.ts';
 export { notReadyText } from './not-ready.ts';

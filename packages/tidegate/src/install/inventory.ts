@@ -31,6 +31,8 @@ export interface Inventory {
   version: string;
   /** The version that the current change leads to, while it is not complete. */
   changingTo?: string;
+  /** Whether `tidegate uninstall` has started. */
+  isBeingRemoved?: boolean;
   values: Values;
   objects: readonly ObjectName[];
   /** Namespaces that the installation has created; others are never deleted. */
@@ -83,6 +85,7 @@ export async function writeInventory(
       data: {
         version: inventory.version,
         ...(inventory.changingTo !== undefined && { changingTo: inventory.changingTo }),
+        ...(inventory.isBeingRemoved && { isBeingRemoved: 'true' }),
         values: JSON.stringify(inventory.values),
         objects: JSON.stringify(inventory.objects),
         createdNamespaces: JSON.stringify(inventory.createdNamespaces),
@@ -109,6 +112,7 @@ function parseInventory({ metadata, data = {} }: KubeObject & { data?: Record<st
     namespace,
     version: data.version ?? '',
     changingTo: data.changingTo,
+    isBeingRemoved: data.isBeingRemoved === 'true',
     values: isJsonMap(values) ? values : {},
     objects: parsed('objects') as ObjectName[],
     createdNamespaces: parsed('createdNamespaces') as string[],

@@ -80,11 +80,11 @@ export function lossesText(owned: readonly Owned[], keepCrds: boolean): string[]
   if (lines.length === 0) return ['No objects of Tidegate exist in this cluster.'];
   return keepCrds
     ? [
-        'These objects stay, with the routers and applications that exist for them, but nothing updates them:',
+        'The removal keeps these objects, with the routers and applications that exist for them, but nothing updates them:',
         ...lines,
       ]
     : [
-        'These objects are deleted, with the routers, front doors and applications that exist for them:',
+        'The removal deletes these objects, with the routers, front doors and applications that exist for them:',
         ...lines,
       ];
 }

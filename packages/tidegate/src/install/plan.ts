@@ -26,6 +26,8 @@ export interface Step {
   action: 'create' | 'change' | 'keep';
   /** Paths of the fields that change. */
   fields: readonly string[];
+  /** Whether the object exists and no other program has written it, so that an installation has created it. */
+  isOwn?: boolean;
 }
 
 export interface Plan {
@@ -102,7 +104,8 @@ async function planObject(
     // Another program has written it between the two requests, for example the leader its lease: look again.
     if (fields.length > 0 && (await read())?.metadata.resourceVersion !== live.metadata.resourceVersion)
       return planObject(client, object, namespaces, options);
-    return { object: wanted, resource, action: fields.length === 0 ? 'keep' : 'change', fields };
+    const action = fields.length === 0 ? 'keep' : 'change';
+    return { object: wanted, resource, action, fields, isOwn: isOwn(live) };
   } catch (error) {
     if (isUnknownField(error, SCHEMA_RULES))
       return planObject(client, withoutField(object, SCHEMA_RULES), namespaces, options);
@@ -116,6 +119,10 @@ async function planObject(
     throw error;
   }
 }
+
+/** The API server records what an object that another program has created had before the first apply. */
+const isOwn = ({ metadata: { managedFields = [] } }: KubeObject): boolean =>
+  managedFields.length > 0 && managedFields.every(({ manager }) => manager === FIELD_MANAGER);
 
 interface Webhooks extends KubeObject {
   webhooks?: { name: string; matchConditions?: unknown }[];

@@ -1,18 +1,18 @@
 /** What `tidegate uninstall` would remove, and what speaks against it. */
 import { isNotFound, type KubeClient, type KubeObject } from '@tidegate/kube';
+import { type Access, deniedAccess } from './access.ts';
 import { servedAs } from './apply-plan.ts';
 import type { Chart } from './chart.ts';
 import { helmRelease } from './helm.ts';
-import { findInventories, nameOf, type ObjectName, readInventory } from './inventory.ts';
+import { findInventories, type Inventory, nameOf, type ObjectName, readInventory } from './inventory.ts';
 import { nodesWithHub } from './losses.ts';
 import { defaultObjects } from './prepare.ts';
 
 export interface Removal {
   /** In the order of creation. */
   objects: readonly ObjectName[];
-  createdNamespaces: readonly string[];
-  /** Whether `tidegate install` has recorded what it created. */
-  isRecorded: boolean;
+  /** What `tidegate install` has recorded, if it installed Tidegate. */
+  inventory: Inventory | undefined;
   /** Why nothing is removed. */
   refusals: readonly string[];
 }
@@ -40,6 +40,7 @@ export async function planRemoval(client: KubeClient, request: RemovalRequest): 
     if (present.length === 0 && elsewhere.length === 0) return undefined;
     refusals.push(...elsewhere, ...helmProblem(present));
   }
+  refusals.push(...(await permissionProblem(client, objects, signal)));
   const hubs = force ? [] : await nodesWithHub(client, signal);
   if (hubs.length > 0)
     refusals.push(
@@ -47,8 +48,7 @@ export async function planRemoval(client: KubeClient, request: RemovalRequest): 
     );
   return {
     objects,
-    createdNamespaces: inventory?.createdNamespaces ?? [],
-    isRecorded: inventory !== undefined,
+    inventory,
     refusals,
   };
 }
@@ -83,4 +83,26 @@ function helmProblem(objects: readonly KubeObject[]): string[] {
     : [
         `${found.object} belongs to the Helm release ${found.release}: remove it with helm uninstall ${found.release}`,
       ];
+}
+
+/** A removal that stops halfway because of a missing permission would leave the cluster without webhooks. */
+async function permissionProblem(
+  client: KubeClient,
+  objects: readonly ObjectName[],
+  signal?: AbortSignal,
+): Promise<string[]> {
+  const needed = new Map<string, Access>();
+  for (const { apiVersion, kind, namespace } of objects) {
+    const served = await servedAs(client, { apiVersion, kind });
+    if (served === undefined) continue;
+    const { group, resource } = served;
+    const access = { verb: 'delete', group, resource, ...(namespace !== undefined && { namespace }) };
+    needed.set(JSON.stringify(access), access);
+  }
+  const denied = (await deniedAccess(client, [...needed.values()], signal)).map(
+    ({ resource, namespace }) => `${resource}${namespace === undefined ? '' : ` in namespace ${namespace}`}`,
+  );
+  return denied.length === 0
+    ? []
+    : [`the user may not delete ${denied.join(', ')}: use a kubeconfig of a cluster administrator`];
 }

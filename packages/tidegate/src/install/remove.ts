@@ -25,7 +25,7 @@ import {
   YURT_INGRESS_FINALIZER,
 } from '../api/index.ts';
 import { deleteNamed, servedAs } from './apply-plan.ts';
-import { INVENTORY_NAME, type ObjectName, textOf } from './inventory.ts';
+import { INVENTORY_NAME, type Inventory, type ObjectName, textOf, writeInventory } from './inventory.ts';
 import { customObjects } from './losses.ts';
 import { PART_OF_SELECTOR, WEBHOOK_CONFIGURATION } from './ready.ts';
 import { hasStopped } from './stopped.ts';
@@ -34,7 +34,8 @@ export interface RemoveOptions {
   namespace: string;
   /** In the order of creation. */
   objects: readonly ObjectName[];
-  createdNamespaces: readonly string[];
+  /** What `tidegate install` has recorded. */
+  inventory: Inventory | undefined;
   keepCrds: boolean;
   /** How long controllers get to clean up. */
   timeoutMs: number;
@@ -47,7 +48,10 @@ export interface RemoveOptions {
 const POLL_MS = 300;
 
 export async function removeAll(client: KubeClient, options: RemoveOptions): Promise<void> {
-  const { objects, namespace, keepCrds, signal, onStep } = options;
+  const { objects, namespace, inventory, keepCrds, signal, onStep } = options;
+  // Recorded first, so that other commands can say why objects are missing if this one is interrupted.
+  if (inventory !== undefined && !inventory.isBeingRemoved)
+    await writeInventory(client, { ...inventory, isBeingRemoved: true }, signal);
   const isKind = (kind: string) => (name: ObjectName) => name.kind === kind;
   onStep('deleting the webhook configurations');
   for (const kind of ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'])
@@ -197,13 +201,13 @@ async function deleteRouters(client: KubeClient, { signal, onStep }: RemoveOptio
  * Returns the names.
  */
 async function deleteNamespaces(client: KubeClient, options: RemoveOptions): Promise<string[]> {
-  const { namespace, objects, createdNamespaces, keepCrds, signal, onStep, onNote } = options;
+  const { namespace, objects, inventory, keepCrds, signal, onStep, onNote } = options;
   const deleted: string[] = [];
   const isOwn = ({ name }: ObjectName): number => Number(name === namespace);
   const all = objects.filter(({ kind }) => kind === 'Namespace').toSorted((a, b) => isOwn(a) - isOwn(b));
   for (const { name, apiVersion, kind } of all) {
     if (keepCrds && name !== namespace) continue;
-    if (!createdNamespaces.includes(name)) {
+    if (!inventory?.createdNamespaces.includes(name)) {
       onNote(
         `namespace ${name} is kept: it existed before the installation, or is not known to be part of it`,
       );

@@ -10,6 +10,13 @@ export const objects: Check = {
   async run({ client, namespace, chart, signal }) {
     const inventory = await readInventory(client, namespace);
     if (inventory === undefined) return [await withoutRecord(client, namespace, chart.version, signal)];
+    if (inventory.isBeingRemoved)
+      return [
+        error(
+          `the removal of version ${inventory.version} was interrupted`,
+          'run tidegate uninstall --yes to continue it, or tidegate install to install it again',
+        ),
+      ];
     const findings: Finding[] = [];
     if (inventory.changingTo !== undefined)
       findings.push(

@@ -1,13 +1,6 @@
 /** Whether the user of this command may install Tidegate. */
-import type { KubeObject, Resource } from '@tidegate/kube';
+import { deniedAccess } from '../../install/index.ts';
 import { type Check, error, ok } from '../check.ts';
-
-const REVIEWS: Resource = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  resource: 'selfsubjectaccessreviews',
-  namespaced: false,
-};
 
 const NEEDED = [
   { verb: 'create', resource: 'namespaces', group: '' },
@@ -24,21 +17,10 @@ export const permissions: Check = {
   title: 'Permissions to install',
   when: 'pre',
   async run({ client, namespace, signal }) {
-    const denied: string[] = [];
-    for (const resourceAttributes of NEEDED) {
-      const { status } = await client.create<KubeObject>(
-        REVIEWS,
-        {
-          apiVersion: 'authorization.k8s.io/v1',
-          kind: 'SelfSubjectAccessReview',
-          metadata: {},
-          spec: { resourceAttributes: { ...resourceAttributes, namespace } },
-        } as KubeObject,
-        { signal },
-      );
-      const { verb, resource } = resourceAttributes;
-      if (!(status as { allowed?: boolean } | undefined)?.allowed) denied.push(`${verb} ${resource}`);
-    }
+    const needed = NEEDED.map((each) => ({ ...each, namespace }));
+    const denied = (await deniedAccess(client, needed, signal)).map(
+      ({ verb, resource }) => `${verb} ${resource}`,
+    );
     return denied.length === 0
       ? [ok('the user may create all objects')]
       : [error(`the user may not ${denied.join(', ')}`, 'use a kubeconfig of a cluster administrator')];
