@@ -1,10 +1,11 @@
 /** `tidegate sysdump` contains what a bug report needs, and no secret. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeObject } from '@tidegate/kube';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
+import { CLOSED_PORTS } from '../support/ports.ts';
 import { finish } from '../support/process.ts';
 import { PROGRAM } from '../support/repository.ts';
 
@@ -99,4 +100,16 @@ it('collects objects without Secret data, tokens and keys', async () => {
   expect(text).not.toContain(String(PIN));
   expect(text).not.toContain('MIIEvQIBADANBgkqhkiG9w0BAQEFAASC');
   expect(files.filter((file) => statSync(file).mode & 0o077)).toEqual([]);
+});
+
+it('fails and names what it could not read if the API server does not answer', async () => {
+  const directory = join(server.directory, 'unreachable');
+  const kubeconfig = join(server.directory, 'closed.kubeconfig');
+  const text = readFileSync(server.kubeconfig, 'utf8');
+  writeFileSync(kubeconfig, text.replace(/(https?:\/\/[^:"]+):\d+/, `$1:${CLOSED_PORTS[0]}`));
+  const { code, stderr } = await finish([
+    ...[process.execPath, PROGRAM, 'sysdump', '--kubeconfig', kubeconfig, '--directory', directory],
+  ]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/\d+ of them say why something could not be read: version\.json\.error, /);
 });
