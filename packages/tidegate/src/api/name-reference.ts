@@ -1,5 +1,6 @@
 /** Describes every label and annotation that Tidegate reads or writes. The reference page in docs/ is generated from it. */
 import {
+  ALLOWED_RESPONSE_HEADERS_ANNOTATION,
   AUTONOMY_ANNOTATION,
   AUTONOMY_DURATION_ANNOTATION,
   BACKEND_PROTOCOL_ANNOTATION,
@@ -21,6 +22,8 @@ import {
   INGRESS_CLASS_ANNOTATION,
   MADE_FROM_ANNOTATION,
   MAX_BODY_SIZE_ANNOTATION,
+  MIGRATION_COPY_LABEL,
+  MIGRATION_COPY_OF_ANNOTATION,
   NODE_ADDRESSES_ANNOTATION,
   NODE_GROUP_LABEL,
   NODE_POOL_LABEL,
@@ -171,6 +174,14 @@ const LABELS: readonly Omit<NameReference, 'type'>[] = [
     dialect: 'tidegate',
   },
   {
+    name: MIGRATION_COPY_LABEL,
+    kinds: ['Ingress'],
+    values: '`true`',
+    meaning: 'Marks a copy that `tidegate migrate` made for the other controller.',
+    setBy: 'tidegate',
+    dialect: 'tidegate',
+  },
+  {
     name: YURT_INGRESS_LABEL,
     kinds: ['IngressClass', 'L7Router'],
     values: 'name of a YurtIngress',
@@ -187,6 +198,23 @@ const ANNOTATIONS: readonly Omit<NameReference, 'type'>[] = [
     values: '`http` (default), `https`, `grpc`, `grpcs`',
     meaning: 'Protocol of the connections to endpoints.',
     setBy: 'user',
+    dialect: 'tidegate',
+  },
+  {
+    name: ALLOWED_RESPONSE_HEADERS_ANNOTATION,
+    kinds: ['IngressClass'],
+    values: 'comma-separated names of headers; none by default',
+    meaning: 'The headers that Ingresses of the class can add to responses.',
+    setBy: 'user',
+    dialect: 'tidegate',
+  },
+  {
+    name: MIGRATION_COPY_OF_ANNOTATION,
+    kinds: ['Ingress'],
+    values: 'name of an Ingress',
+    meaning:
+      'On a copy of `tidegate migrate`: the Ingress that it is a copy of. Policies of that Ingress apply to the copy too.',
+    setBy: 'tidegate',
     dialect: 'tidegate',
   },
   {

@@ -9,6 +9,7 @@ describe('answer.lua', () => {
       `
       local text
       local stub = {
+        var = {},
         req = { discard_body = function() end },
         exit = function() end,
         print = function(said) text = said end,
