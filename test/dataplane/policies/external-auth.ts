@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { TestAuthority } from '../../../packages/tidegate/src/ingress/testing/certificates.ts';
-import { service } from '../../../packages/tidegate/src/ingress/testing/objects.ts';
+import { service, slice } from '../../../packages/tidegate/src/ingress/testing/objects.ts';
 import { CLOSED_PORTS } from '../../support/ports.ts';
 import type { Backend } from '../support/backend.ts';
 import { askHttp2, askRaw, http2Session, statusOf } from '../support/client.ts';
+import { GrpcBackend, grpcFrame } from '../support/grpc-backend.ts';
 import { TcpServer } from '../support/tcp-server.ts';
 import type { MakeDriver } from '../support/world.ts';
 import { PolicyCluster } from './policy-cluster.ts';
@@ -227,6 +228,24 @@ export function externalAuthentication(make: MakeDriver): void {
       reply = (_, response) => void response.writeHead(200, { 'X-Forwarded-User': 'ann' }).end();
       const second = (await it.world.ask(`${host}/`, { headers: forged })).echo;
       expect(names.map((name) => second.headers[name])).toEqual([undefined, undefined, 'ann', undefined]);
+    });
+
+    test('sets cookies of clients of a backend with gRPC', async () => {
+      const grpc = new GrpcBackend();
+      await grpc.start();
+      it.cluster.put('Service', service('grpc', ['http:80']));
+      it.cluster.put('EndpointSlice', slice('grpc', { '127.0.0.1': {} }, { ports: { http: grpc.port } }));
+      await it.serve({ 'grpc-auth.io/': 'grpc:80' }, { 'auth-url': urlOf(), 'backend-protocol': 'GRPC' });
+      reply = (_, response) => void response.writeHead(200, { 'Set-Cookie': 'a=1' }).end();
+      const session = http2Session(it.world.ports.https, 'grpc-auth.io');
+      const { status, headers } = await askHttp2(session, 'grpc-auth.io/echo.Echo/Say', {
+        method: 'POST',
+        headers: { 'content-type': 'application/grpc', te: 'trailers' },
+        body: grpcFrame('hello'),
+      });
+      expect({ status, cookies: headers['set-cookie'] }).toEqual({ status: 200, cookies: ['a=1'] });
+      session.destroy();
+      await grpc.stop();
     });
 
     test('sets cookies of clients, and on errors only if it is asked to', async () => {

@@ -138,5 +138,5 @@ return function(route, facts, header_of, host_of)
   if own.vhost then
     var.tidegate_vhost = own.vhost
   end
-  return false, changed or ctx.added or varies or own.vhost ~= nil or own.affinity ~= nil or own.responses ~= nil or ctx.cookies
+  return false, changed or ctx.added ~= false or varies or own.vhost ~= nil or own.affinity ~= nil or own.responses ~= nil or (ctx.cookies and true)
 end
